@@ -78,6 +78,9 @@ async::awaitable<void> foreign_keepalive::assert_state() {
     const auto state = model::daemon_state_or_fallback(stored ? stored->data : std::string());
     if (state != model::daemon_state::run && state != model::daemon_state::shutdown) {
         co_await node_.session.write(node_.own("/daemonstate"), "run");
+        if (state == model::daemon_state::init && node_.settings.first_beat > duration::zero()) {
+            co_await node_.pass(node_.settings.first_beat, "the first statistics of a life");
+        }
     }
     // Also while it terminates: what it believes says `run` again.
     node_.daemon = model::daemon_state::run;

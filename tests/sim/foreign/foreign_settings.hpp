@@ -82,6 +82,7 @@ struct foreign_settings {
     std::string cluster_floating = "10.98.0.254/24";
     std::string storage_floating = "10.254.0.254/24";
     std::optional<duration> first_tick{};  // from readiness; else one interval, as the reference's scheduler
+    duration first_beat{};                 // from `run` to the first heartbeat of a life, besides what a tick takes
     foreign_figures figures{};
     foreign_storage ceph{};
     foreign_health health{};

@@ -79,6 +79,7 @@ cluster::cluster(cluster_settings settings, const registry* subjects)
         wanted.name = name;
         wanted.storage = false;
         wanted.level = settings.has_late_foreign ? reference_level::v1_0_3 : reference_level::v0_9_82;
+        wanted.first_beat = settings.foreign_first_beat;
         wanted.seed = random_source(settings.seed).split(name).next();
         if (settings.has_foreign_guests) {
             wanted.machines = &hardware.centre;

@@ -27,6 +27,7 @@ struct cluster_settings {
     std::vector<std::string> foreign;  // coordinators that behave as the reference daemon does
     bool has_foreign_guests = false;   // they run virtual machines too
     bool has_late_foreign = false;     // they are of version 1.0.3
+    duration foreign_first_beat{};     // foreign_settings::first_beat
     std::optional<int> schema = 10;    // empty: nobody has initialised the cluster
     bool keeps_schema = false;  // a node that is off, and knows no later version, is registered: nobody raises it
     std::uint64_t guests = 0;   // virtual machines of a random run

@@ -67,12 +67,22 @@ void follow_heartbeats(judge& of, const seen_change& seen) {
     if (path.starts_with(nodes) && path.ends_with("/keepalive") && seen.what.what == recorded_kind::set) {
         of.state<fences_seen>().beat[path.substr(nodes.size(), path.rfind('/') - nodes.size())] = of.world.now();
     }
+    if (path.starts_with(nodes) && path.ends_with("/daemonstate") && seen.what.data == "run") {
+        of.state<fences_seen>().said_run[path.substr(nodes.size(), path.rfind('/') - nodes.size())] = of.world.now();
+    }
 }
 
 time_point last_beat(const judge& of, const std::string& node) {
     const auto& beats = of.state<fences_seen>().beat;
     const auto found = beats.find(node);
     return found == beats.end() ? time_point{} : found->second;
+}
+
+// A reference node that boots says `run`, and beats later.
+time_point last_sign(const judge& of, const std::string& node) {
+    const auto& said = of.state<fences_seen>().said_run;
+    const auto found = said.find(node);
+    return found == said.end() ? last_beat(of, node) : std::max(found->second, last_beat(of, node));
 }
 
 // It is off, or was since it last lived.
@@ -155,13 +165,13 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
         return;
     }
     ++of.transitions["fence off"];
-    const duration age = of.world.now() - last_beat(of, node);
+    const duration age = of.world.now() - last_sign(of, node);
     const auto& settings = asker->node.settings;
     const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
     const duration late = asker->node.connector.link().lag + guard_time;
     if (is_machine_on(of.world, node) && age > late && age < limit && !is_excused(of, node)) {
         of.say("living_not_fenced",
-               fmt::format("{} switches {} off, whose last heartbeat was {:.1f} s ago", by, node, seconds(age)));
+               fmt::format("{} switches {} off, whose last sign of life was {:.1f} s ago", by, node, seconds(age)));
     }
     if (!has_or_had_lock(of, *asker)) {
         of.say("one_fencer", fmt::format("{} switches {} off, and does not have the fence lock", by, node));

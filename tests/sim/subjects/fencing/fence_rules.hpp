@@ -15,6 +15,7 @@ struct fences_seen {
     std::map<std::string, std::uint32_t> lock;     // the queue of the fence lock: members' numbers, 0: a stranger's
     std::map<std::uint32_t, time_point> had_lock;  // until when, by member
     std::map<std::string, time_point> beat;        // of a node, committed
+    std::map<std::string, time_point> said_run;    // likewise, by its daemonstate
     std::map<std::string, time_point> went_off;    // its power
     std::map<std::string, std::string> node_of;    // by key of a machine's node
     // Of the write lock under which a node is marked: its child, and who made it.

@@ -125,6 +125,15 @@ TEST_F(fence_rules_told, who_beats_is_not_switched_off) {
     EXPECT_EQ(broken(), "living_not_fenced");
 }
 
+TEST_F(fence_rules_told, who_has_said_run_and_not_beaten_yet_is_not_switched_off) {
+    give_lock(hv(1));
+    beats("hv2", 0s);
+    pass(100s);
+    of.state<fences_seen>().said_run["hv2"] = world.now() - 3s;
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced");
+}
+
 TEST_F(fence_rules_told, a_heartbeat_since_the_last_look_could_not_be_known) {
     give_lock(hv(1));
     pass(60s);
