@@ -9,7 +9,7 @@ namespace pvc {
 namespace {
 
 // In the order of the enumeration, which is that of the alphabet.
-constexpr std::array<std::string_view, 216> names{
+constexpr std::array<std::string_view, 217> names{
     "board-foreign",
     "board-slow",
     "board-unusable",

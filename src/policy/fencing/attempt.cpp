@@ -224,8 +224,8 @@ fence_step fence_attempt::judge(context& c, const fence_said::read& said) {
         return finish(c, fence_end::abandoned, "the fence lock is lost");
     }
     // Maintenance ends a fence until its first `off`; what was proven before is carried to its end.
-    const bool is_begun = is_off_sent || is_proven() || is_fenced || has_word || origin == fence_origin::recovering;
-    if (said.in_maintenance && !is_begun) {
+    const bool is_under_way = is_off_sent || is_proven() || is_fenced || has_word || origin == fence_origin::recovering;
+    if (said.in_maintenance && !is_under_way) {
         return finish(c, fence_end::abandoned, "maintenance mode is on");
     }
     return stands(*said.victim) ? go_on(c, said) : judge_moved(c, *said.victim);

@@ -278,17 +278,18 @@ recovery_step guest_recovery::proven(context& c, const recovery_said::proven& sa
         before = {keys.volumes, said.clients};
         entry.volumes = keys.volumes;
     }
-    if (said.what != kind::proven && !said.clients.empty()) {
+    if (said.what == kind::proven) {
+        return ask(c, recovery_ask::record{std::move(entry)}, at::recording, recovery_limits::read,
+                   "the proof to be on the disk");
+    }
+    if (!said.clients.empty()) {
         entry.step = "clients of its disks";
         c.notes.push_back(std::move(entry));
     }
     switch (said.what) {
-        case kind::proven: {
-            return ask(c, recovery_ask::record{std::move(entry)}, at::recording, recovery_limits::read,
-                       "the proof to be on the disk");
-        }
         case kind::refused: return finish(c, guest_end::kept, said.reason);
         case kind::no_ceph: return finish(c, guest_end::needs_ceph, said.reason);
+        case kind::proven:
         case kind::changed: break;
     }
     return again(c);
