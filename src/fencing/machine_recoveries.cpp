@@ -5,6 +5,7 @@
 
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/domain_payloads.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/placement/stored_domain.hpp"
 

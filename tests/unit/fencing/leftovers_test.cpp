@@ -1,0 +1,99 @@
+// What a recovery left: README rulings 38, 44.
+#include "unit/fencing/recovery_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+// README rulings 38, 44: by the fencer itself, under its lock and with a record.
+class leftovers : public recovery_test {
+protected:
+    sim_node& start() {
+        ensemble.put("/nodes/hv3/domainstate", "flushed");
+        ensemble.put("/nodes/hv3/fenceproof", "20261127T070012.345Z-hv1 hv1 power");
+        sim_node& hv1 = add_host("hv1");
+        hv1.settings.coordinators = {"hv1"};
+        hv1.start();
+        EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
+        return hv1;
+    }
+    void run_beating(duration time) { run_with_beats(time, {"hv2", "hv4"}); }
+};
+
+TEST_F(leftovers, are_tried_until_there_is_room) {
+    put_machine(1, "start", "hv3", "", {{"/node_limit", "hv2,hv4"}});
+    list("hv3", "0 " + to_text(number(1)) + " " + to_text(number(9)));
+    offer("hv2", "10");
+    offer("hv4", "10");
+    sim_node& hv1 = start();
+    run_beating(60s);
+    EXPECT_EQ(where(1), "start hv3  False");
+    EXPECT_EQ(value("/nodes/hv3/runningdomains"), to_text(number(1)));
+    EXPECT_EQ(hv1.times_logged("[recovery-left]"), 1U) << hv1.log();
+    offer("hv4", "8000");
+    run_beating(70s);
+    EXPECT_EQ(where(1), "start hv4 hv3 False") << hv1.log();
+    EXPECT_TRUE(lock_children("/config/fence_lock").empty());
+}
+
+TEST_F(leftovers, one_that_was_parked_is_started_once_there_is_a_node) {
+    ensemble.put("/nodes/hv4/domainstate", "flushed");
+    sim_node& hv1 = start();
+    put_machine(1, "stop", "hv3", "", {{"/node_limit", "hv4"}, {"/node_autostart", "True"}});
+    put_machine(2, "stop", "hv3", "", {{"/node_limit", "hv4"}, {"/node_autostart", "True"}});
+    zookeeper::transaction parked;  // as a fencer does it
+    parked.set(model::domain_path(to_text(number(1)), "/state"), "stop", zookeeper::any_version);
+    parked.set(model::domain_path(to_text(number(1)), "/node_autostart"), "True", zookeeper::any_version);
+    ASSERT_TRUE(ensemble.commit(parked));
+    ensemble.put(model::domain_path(to_text(number(2)), "/node_autostart"), "True");  // a client's
+    run_beating(120s);
+    EXPECT_EQ(where(1), "stop hv3  True");
+    ensemble.put("/nodes/hv4/domainstate", "ready");
+    run_beating(130s);
+    EXPECT_EQ(where(1), "start hv4 hv3 False") << hv1.log();
+    EXPECT_EQ(where(2), "stop hv3  True");
+}
+
+TEST_F(leftovers, one_that_is_not_seen_to_run_is_named_each_hour_until_it_runs) {
+    put_machine(1);
+    offer("hv2", "10");
+    sim_node& hv1 = start();
+    run_beating(180s);
+    EXPECT_EQ(where(1), "start hv4 hv3 False");
+    const std::string words = "virtual machine m1 of hv3 was given to hv4 and is not seen to run there";
+    EXPECT_EQ(hv1.times_logged(words), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("[recovery-unseen]"), 1U);
+    ensemble.put("/nodes/hv3/daemonstate", "run");  // that its old node is back changes nothing
+    run_beating(3600s);
+    EXPECT_EQ(hv1.times_logged(words), 2U);
+    list("hv4", to_text(number(1)));
+    run_beating(70s);
+    EXPECT_EQ(hv1.times_logged("virtual machine m1 of hv3 runs on hv4"), 1U) << hv1.log();
+    list("hv4", "");
+    run_beating(4000s);
+    EXPECT_EQ(hv1.times_logged(words), 2U);
+}
+
+TEST_F(leftovers, what_somebody_else_goes_on_with_is_not_named) {
+    put_machine(1);
+    offer("hv2", "10");
+    sim_node& hv1 = start();
+    run_beating(180s);
+    ensemble.put(model::domain_path(to_text(number(1)), "/state"), "stop");
+    run_beating(4000s);
+    EXPECT_EQ(hv1.times_logged("is not seen to run there"), 1U) << hv1.log();
+}
+
+TEST_F(leftovers, a_node_that_is_back_keeps_its_own) {
+    put_machine(1);
+    offer("hv2", "10");
+    offer("hv4", "10");
+    start();
+    ensemble.put("/nodes/hv3/keepalive", "1800000000");
+    offer("hv4", "8000");
+    run_beating(150s);
+    EXPECT_EQ(where(1), "start hv3  False");
+    EXPECT_EQ(hardware.rbd.locks("vms/m1").size(), 1U);
+}
+
+}  // namespace
+}  // namespace pvc::node
