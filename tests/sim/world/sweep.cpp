@@ -97,6 +97,10 @@ std::string script_of(const sweep_operation& of, const std::vector<moment>& stri
             }
         }
     }
+    // Nothing strikes what is well already.
+    if (is_long && !strikes.empty()) {
+        text += "wait 300s\n";
+    }
     // What is long by itself may have a call that never ends in its last step, which is given up after ten minutes, and
     // a fence that failed is tried again after ten and twenty.
     return text + fmt::format("until all is well within {}\nhold all is well for 15s\n", is_long ? "3000s" : "720s");
