@@ -217,26 +217,29 @@ async::awaitable<result<void>> ceph_helper::asker::break_lock(std::string image,
     return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
 }
 
-async::awaitable<result<void>> ceph_helper::asker::blocklist(std::string address, std::chrono::seconds block_for,
-                                                             boot_time not_after, time_point deadline) {
-    std::string about = address;
+namespace {
+
+words::blocklist to_blocklist(const std::string& address, std::chrono::seconds block_for, boot_time not_after,
+                              bool by_command) {
     words::blocklist what;
-    what.address = std::move(address);
+    what.address = address;
     what.not_after_ns = not_after.time_since_epoch().count();
     what.seconds = block_for.count();
-    return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
+    what.by_command = by_command;
+    return what;
+}
+
+}  // namespace
+
+async::awaitable<result<void>> ceph_helper::asker::blocklist(std::string address, std::chrono::seconds block_for,
+                                                             boot_time not_after, time_point deadline) {
+    return owner_.ask_to_do(as_, to_blocklist(address, block_for, not_after, false), address, deadline);
 }
 
 async::awaitable<result<void>> ceph_helper::asker::blocklist_by_command(std::string address,
                                                                         std::chrono::seconds block_for,
                                                                         boot_time not_after, time_point deadline) {
-    std::string about = address;
-    words::blocklist what;
-    what.address = std::move(address);
-    what.not_after_ns = not_after.time_since_epoch().count();
-    what.seconds = block_for.count();
-    what.by_command = true;
-    return owner_.ask_to_do(as_, std::move(what), std::move(about), deadline);
+    return owner_.ask_to_do(as_, to_blocklist(address, block_for, not_after, true), address, deadline);
 }
 
 // Its name until Ceph 15 is asked by where the other one is not known.
