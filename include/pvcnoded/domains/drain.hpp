@@ -4,7 +4,8 @@
 // At most one job. Another value of the key cancels the running one, whose last write is then not made; what it did to
 // a domain finishes on its own. A stored order is resumed at the next start or in the next session. What comes to a
 // node that was emptied, by a move that began before, is moved on by a short job. A node without the hypervisor
-// function that is `ready`, whoever wrote that, writes `flushed`: nobody is to send it a machine.
+// function that is made `ready`, whoever writes that, writes `flushed`: nobody is to send it a machine; as it was found
+// when it joined it stays (AC02).
 // Specification: node-lifecycle.md 8, 5.2 (step 2); README rulings 13, 21.
 #pragma once
 

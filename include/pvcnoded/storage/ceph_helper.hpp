@@ -123,6 +123,7 @@ private:
     async::awaitable<result<T>> ask_for(helper_service as, asked what, std::string about, time_point deadline);
     async::awaitable<result<void>> ask_to_do(helper_service as, asked what, std::string about, time_point deadline);
     async::awaitable<result<std::string>> ask_monitors(helper_service as, std::string command, time_point deadline);
+    static failure helper_failure(errc code, std::string cause);
     void settle(question& one, result<said> how);
     void fail_sent(const failure& why);
     void fail_unsent(const failure& why);

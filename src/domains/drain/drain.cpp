@@ -54,6 +54,16 @@ bool drain_actor::is_ready_for_nothing() const {
     return here_ == nullptr && stored() == model::domain_state::ready;
 }
 
+// A known node joins with the state that it has (AC02), also one that it would not take when somebody writes it now.
+void drain_actor::keep_what_was_found() {
+    if (!order_->known() || std::exchange(is_found_, true) || !is_ready_for_nothing()) {
+        return;
+    }
+    settled_ = std::max(settled_, order_->stat().mzxid);
+    session_.node.log.state(
+        "this node runs no virtual machines, and was found `ready`: a flush keeps clients from placing some here");
+}
+
 // Something came to this node after it was emptied.
 bool drain_actor::has_arrivals() const {
     return stored() == model::domain_state::flushed && here_ != nullptr && here_->arrived_here().any();
@@ -81,6 +91,7 @@ async::awaitable<void> drain_actor::run() {
         arrivals.emplace(here_->arrived_here().changes(), changed_);
     }
     for (;;) {
+        keep_what_was_found();
         view_.is_flushed = order_->known() ? stored() == model::domain_state::flushed : view_.is_flushed;
         if (has_order()) {
             co_await work_off(*stored());

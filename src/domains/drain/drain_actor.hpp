@@ -30,6 +30,7 @@ private:
     [[nodiscard]] bool has_order() const;
     [[nodiscard]] bool has_arrivals() const;
     [[nodiscard]] bool is_ready_for_nothing() const;
+    void keep_what_was_found();
     async::awaitable<void> work_off(model::domain_state order);
     async::awaitable<void> perform(model::domain_state order, std::int64_t given);
     async::awaitable<void> wait_looked_at();
@@ -45,6 +46,7 @@ private:
     model::domain_state job_order_ = model::domain_state::ready;
     std::int64_t settled_ = 0;  // orders up to this transaction were dealt with
     std::uint64_t told_ = 0;    // changes of the key that were looked at for unknown words
+    bool is_found_ = false;     // the key was read once
     bool is_open_ = false;
     bool is_closing_ = false;
 };

@@ -246,6 +246,29 @@ TEST_F(domain_state, a_node_without_the_hypervisor_function_has_nothing_to_do_an
     EXPECT_EQ(node.times_logged("was changed by somebody else"), 0U) << node.log();
 }
 
+TEST_F(domain_state, ac02_a_node_without_the_hypervisor_function_stays_as_it_was_found) {
+    sim::node_settings settings;
+    settings.name = "hv1";
+    {
+        auto& before = nodes.emplace_back(loop, ensemble, settings);
+        before.connector.link().number = 1;
+        before.start();
+        ASSERT_TRUE(before.run_until_ready());
+        before.kill();
+    }
+    ensemble.put("/nodes/hv1/domainstate", "ready");
+    auto& node = nodes.emplace_back(loop, ensemble, settings);
+    node.connector.link().number = 2;
+    node.start();
+    ASSERT_TRUE(node.run_until_ready());
+    mark();
+    pass(20s);
+    EXPECT_EQ(jobs(), texts{});
+    EXPECT_TRUE(node.logged("was found `ready`"));
+    order("unflush");
+    EXPECT_TRUE(until_word("flushed")) << "R13";
+}
+
 // --- selection, as far as keys are read for it ---
 
 TEST_F(domain_state, ac104_ac105_ac106_the_rules_of_the_machine_and_of_the_cluster) {
