@@ -319,47 +319,53 @@ struct bases_seen {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> of;  // by member and VNI
 };
 
-void changes_are_whole(judge& of) {
-    if (!has_networking(of.world)) {
-        return;
-    }
+std::string wrong_with_bases(const judge& of, const member& one) {
     auto& known = of.state<bases_seen>().of;
-    for (const auto& one : of.world.members) {
-        const auto& seen = one->node.kernel.state();
-        for (const auto& network : networks_of(of.world)) {
-            auto& before = known[{one->number, network.vni}];
-            const auto* bridge = seen.find(network.bridge());
-            std::string now;
-            for (const auto* prefix : {"vxlan", "vlan"}) {
-                const auto* base = seen.find(prefix + std::to_string(network.vni));
-                now = base != nullptr && bridge != nullptr && base->master == bridge->index ? base->name : now;
-            }
-            const bool is_managed = network.type == model::network_type::managed;
-            const auto* lower =
-                seen.find(is_managed ? one->node.settings.cluster_device : one->node.settings.bridge_device);
-            const bool was_other = !before.empty() && before != network.base();
-            const auto* below =
-                seen.find(is_managed ? one->node.settings.bridge_device : one->node.settings.cluster_device);
-            const bool is_excused = of.world.performed.contains("damage") ||
-                                    of.world.performed.contains("pull-cable") ||
-                                    of.world.performed.contains("strangers-bridge") || below == nullptr;
-            if (now.empty() && was_other && lower == nullptr && bridge != nullptr && !is_excused) {
-                of.say("changes_are_whole", fmt::format("{}: {} is gone from {}, and {} cannot be made", one->name(),
-                                                        before, bridge->name, network.base()));
-            }
-            before = now;
+    const auto& seen = one.node.kernel.state();
+    std::string wrong;
+    for (const auto& network : networks_of(of.world)) {
+        auto& before = known[{one.number, network.vni}];
+        const auto* bridge = seen.find(network.bridge());
+        std::string now;
+        for (const auto* prefix : {"vxlan", "vlan"}) {
+            const auto* base = seen.find(prefix + std::to_string(network.vni));
+            now = base != nullptr && bridge != nullptr && base->master == bridge->index ? base->name : now;
         }
-        std::erase_if(known, [&](const auto& entry) {
-            return !of.world.ensemble.exists("/networks/" + std::to_string(entry.first.second));
-        });
+        const bool is_managed = network.type == model::network_type::managed;
+        const auto* lower = seen.find(is_managed ? one.node.settings.cluster_device : one.node.settings.bridge_device);
+        const bool was_other = !before.empty() && before != network.base();
+        const auto* below = seen.find(is_managed ? one.node.settings.bridge_device : one.node.settings.cluster_device);
+        const bool is_excused = of.world.performed.contains("damage") || of.world.performed.contains("pull-cable") ||
+                                of.world.performed.contains("strangers-bridge") || below == nullptr;
+        if (now.empty() && was_other && lower == nullptr && bridge != nullptr && !is_excused && wrong.empty()) {
+            wrong = fmt::format("{}: {} is gone from {}, and {} cannot be made", one.name(), before, bridge->name,
+                                network.base());
+        }
+        before = now;
     }
+    std::erase_if(known, [&](const auto& entry) {
+        return entry.first.first == one.number &&
+               !of.world.ensemble.exists("/networks/" + std::to_string(entry.first.second));
+    });
+    return wrong;
 }
+
+// What stands now is compared with what stood before, and is the same as long as neither links nor networks change.
+constexpr member_rule changes_are_whole{
+    .is_judged = [](const judge& of, const member& /*one*/) { return has_networking(of.world); },
+    .reads =
+        [](const judge& of, const member& one) {
+            return std::optional(
+                member_rule::versions{one.node.kernel.generation(), of.world.changes_below("networks")});
+        },
+    .wrong = wrong_with_bases,
+};
 
 constexpr rule link_rules[] = {
     {.on_change = note_changes},
     {.name = "changes_are_whole",
      .meaning = "what a network stands on is not taken away for what cannot be made",
-     .on_second = changes_are_whole},
+     .of_member = changes_are_whole},
     {.name = "quiet_nodes_rest",
      .meaning = "a calm node looks at its links when something has changed, and not for ever",
      .on_tenth_second = quiet_nodes_rest},

@@ -42,14 +42,23 @@ struct neighbour {
     bool is_forsaken = false;
 };
 
+using place = std::pair<std::string, ip::address>;
+
+// Who answers at a place, as long as no kernel and no network changes.
+struct answers {
+    place where;
+    std::vector<owner> owners;
+    neighbour* asks;
+};
+
 struct neighbours {
-    std::map<std::pair<std::string, ip::address>, neighbour> all;
+    std::map<place, neighbour> all;
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> answers_of;  // what they were made of
+    std::vector<answers> all_answers;
     std::uint64_t readdressed = 0;
     std::map<std::string, time_point> when_readdressed;  // "hv1 brcluster"
     std::map<std::string, std::pair<int, model::hardware_address>> bridges;
 };
-
-using place = std::pair<std::string, ip::address>;
 
 std::vector<place> places_of(cluster& world) {
     std::vector<place> all;
@@ -98,8 +107,7 @@ void believe(const cluster& world, neighbour& one, const owner& whom) {
     one.changed = world.now();
 }
 
-void ask(const cluster& world, neighbour& one, const place& where) {
-    const auto owners = owners_of(world, where);
+void ask(const cluster& world, neighbour& one, const std::vector<owner>& owners) {
     if (one.believes && std::ranges::find(owners, *one.believes) != owners.end()) {
         one.changed = world.now();
     } else if (!owners.empty()) {
@@ -125,12 +133,12 @@ const member* judged_owner(const judge& of, const std::vector<owner>& owners) {
 
 // Who is to be believed, and since when: as exactly as it is asked.
 void note_owner(cluster& world, neighbour& one, const std::vector<owner>& owners) {
-    const auto now = owners.size() == 1 ? std::optional(owners.front()) : std::nullopt;
-    if (one.right != now) {
+    const owner* const now = owners.size() == 1 ? &owners.front() : nullptr;
+    if (now == nullptr ? one.right.has_value() : one.right != *now) {
         const bool was_left_behind = one.owners > 1 && world.now() - one.owners_since > longest_overlap;
-        one.is_forsaken = was_left_behind && now && one.believes && one.believes != now &&
+        one.is_forsaken = was_left_behind && now != nullptr && one.believes && one.believes != *now &&
                           world.find_foreign(one.believes->machine) != nullptr;
-        one.right = now;
+        one.right = now == nullptr ? std::nullopt : std::optional(*now);
         one.right_since = world.now();
     }
     if (one.owners != owners.size()) {
@@ -186,22 +194,40 @@ void listen_to_frames(judge& of) {
     }
 }
 
+// Made anew when a machine's kernel or the networks have changed.
+const std::vector<answers>& answers_in(cluster& world) {
+    auto& seen = world.state<neighbours>();
+    std::pair<std::uint64_t, std::uint64_t> now{0, world.changes_below("networks")};
+    for (const auto& one : world.members) {
+        now.first += one->node.kernel.generation();  // each only grows
+    }
+    for (const auto& one : world.foreigners) {
+        now.first += one->kernel.generation();
+    }
+    if (seen.answers_of != now) {
+        seen.answers_of = now;
+        const auto places = places_of(world);
+        std::erase_if(seen.all, [&](const auto& one) { return std::ranges::find(places, one.first) == places.end(); });
+        seen.all_answers.clear();
+        for (const auto& where : places) {
+            seen.all_answers.push_back({where, owners_of(world, where), &seen.all[where]});
+        }
+    }
+    return seen.all_answers;
+}
+
 void neighbours_know(judge& of) {
     if (!has_networking(of.world)) {
         return;
     }
-    auto& all = of.world.state<neighbours>().all;
-    const auto places = places_of(of.world);
-    std::erase_if(all, [&](const auto& one) { return std::ranges::find(places, one.first) == places.end(); });
-    for (const auto& where : places) {
-        auto& one = all[where];
+    for (const auto& [where, owners, asks] : answers_in(of.world)) {
+        auto& one = *asks;
         if (!one.believes || of.world.now() - one.changed > between_asks) {
-            ask(of.world, one, where);
+            ask(of.world, one, owners);
         }
-        const auto owners = owners_of(of.world, where);
         note_owner(of.world, one, owners);
-        if (judged_owner(of, owners) != nullptr && !one.is_forsaken &&
-            of.world.now() - one.right_since > believed_within && one.believes && one.believes != one.right) {
+        if (one.believes && one.believes != one.right && !one.is_forsaken &&
+            of.world.now() - one.right_since > believed_within && judged_owner(of, owners) != nullptr) {
             say_wrong(of, where, one);
         }
     }
@@ -209,7 +235,7 @@ void neighbours_know(judge& of) {
 
 void ask_all(cluster& world, const action& /*what*/) {
     for (auto& [where, one] : world.state<neighbours>().all) {
-        ask(world, one, where);
+        ask(world, one, owners_of(world, where));
     }
 }
 

@@ -322,13 +322,17 @@ void nothing_is_added_blindly(judge& of) {
     for (const auto& one : of.world.members) {
         const auto& calls = one->node.addresses.calls;
         asked_of_kernel& before = known[one->number];
+        const std::uint64_t generation = one->node.kernel.generation();
+        if (generation == before.generation && calls.size() == before.calls) {
+            before.touched = one->node.is_paused() ? of.world.now() : before.touched;
+            continue;  // what it has is what it had
+        }
         const auto role = roles.find(one->number);
         const bool is_settled = one->node.is_running() && role != roles.end() &&
                                 role->second.role == router_state::primary &&
                                 of.world.now() - role->second.since > hand_over_end;
         // Each call makes the kernel another, also one that changes nothing: nobody else did.
-        const bool is_unchanged =
-            one->node.kernel.generation() - before.generation == calls.size() - std::min(before.calls, calls.size());
+        const bool is_unchanged = generation - before.generation == calls.size() - std::min(before.calls, calls.size());
         std::vector<model::hardware_address> hardware;
         for (const auto& [device, address] : addresses_of_the_primary(one->node.settings)) {
             const auto* link = one->node.kernel.link(std::string(device));
@@ -353,7 +357,7 @@ void nothing_is_added_blindly(judge& of) {
                 has.insert(fmt::format("add {} on {}", which.text(), device));
             }
         }
-        before = {calls.size(), one->node.kernel.generation(), before.touched, std::move(has), std::move(hardware)};
+        before = {calls.size(), generation, before.touched, std::move(has), std::move(hardware)};
     }
 }
 

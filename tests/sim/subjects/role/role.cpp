@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace pvc::sim {
 
@@ -38,25 +39,30 @@ void roles_follow_the_table(judge& of, const seen_change& seen) {
     }
 }
 
+bool believes_in_itself(const member& one) {
+    return one.node.is_running() && !one.node.is_paused() &&
+           one.node.daemon().context().role.now() == model::router_state::primary;
+}
+
 void there_is_one_primary(judge& of) {
     auto& seen = of.state<primaries_seen>();
-    std::array<const member*, 2> primaries{};
-    std::size_t count = 0;
+    const auto count =
+        std::ranges::count_if(of.world.members, [](const auto& one) { return believes_in_itself(*one); });
+    if (count < 2) {
+        seen.are_both_primary = false;
+        return;
+    }
+    std::vector<const member*> primaries;
     duration limit = duration::max();
     bool are_calm = true;
     bool is_successor_in_run = true;
     duration tick{};
     const std::string named = value_of(of, "/config/primary_node");
     for (const auto& one : of.world.members) {
-        const bool believes = one->node.is_running() && !one->node.is_paused() &&
-                              one->node.daemon().context().role.now() == model::router_state::primary;
-        if (!believes) {
+        if (!believes_in_itself(*one)) {
             continue;
         }
-        if (count < primaries.size()) {
-            primaries[count] = one.get();
-        }
-        ++count;
+        primaries.push_back(one.get());
         are_calm = are_calm && of.world.is_calm(*one);
         if (one->name() == named) {
             is_successor_in_run = value_of(of, one->root() + "/daemonstate") == "run";
@@ -64,10 +70,6 @@ void there_is_one_primary(judge& of) {
         }
         const auto own = policy::isolation_limit(one->node.daemon().context().times);
         limit = std::min(limit, own.value_or(duration::max()));
-    }
-    if (count < 2) {
-        seen.are_both_primary = false;
-        return;
     }
     if (!seen.are_both_primary) {
         seen.are_both_primary = true;
