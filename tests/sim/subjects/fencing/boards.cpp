@@ -128,6 +128,9 @@ std::optional<sim_program> ask_boards(cluster& world, const std::string& asker, 
                            .error_output = "Error: Unable to establish IPMI v2 / RMCP+ session\n",
                            .takes = 20s};
     }
+    if (verb == "status" && !is_machine_on(world, node)) {
+        powers_of(world).seen_off[node] = world.now();
+    }
     return board->answer(what);
 }
 
@@ -200,7 +203,7 @@ void begin_boards(cluster& world) {
 void heal_boards(cluster& world) {
     auto& powers = powers_of(world);
     powers.leads_to.clear();
-    powers.behind.clear();
+    join_behind(world);
     for (const auto& [node, board] : powers.boards) {
         board->set_well();
     }

@@ -121,6 +121,13 @@ bool is_excused(judge& of, const std::string& node) {
     return !why.empty();
 }
 
+// Since its board was asked and it was off it may have come on: as with a heartbeat, a guarded read may be so old.
+bool was_just_off(judge& of, const std::string& node, duration late) {
+    const auto& seen = powers_of(of.world).seen_off;
+    const auto found = seen.find(node);
+    return found != seen.end() && of.world.now() - found->second <= late;
+}
+
 // What the fencer has on its disk about the fence of a node as it is now.
 struct proof_found {
     bool is_there = false;
@@ -169,7 +176,8 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     const auto& settings = asker->node.settings;
     const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
     const duration late = asker->node.connector.link().lag + guard_time;
-    if (is_machine_on(of.world, node) && age > late && age < limit && !is_excused(of, node)) {
+    const bool is_on = is_machine_on(of.world, node) && !was_just_off(of, node, late);
+    if (is_on && age > late && age < limit && !is_excused(of, node)) {
         of.say("living_not_fenced",
                fmt::format("{} switches {} off, whose last sign of life was {:.1f} s ago", by, node, seconds(age)));
     }
@@ -182,7 +190,7 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     first = is_first ? of.world.now() : first;
     const auto& all = settings.coordinators;
     const bool is_coordinator = std::ranges::find(all, node) != all.end();
-    if (is_first && is_coordinator && is_machine_on(of.world, node) &&
+    if (is_first && is_coordinator && is_on &&
         coordinators_left(of, *asker, node) * 2 <= static_cast<int>(all.size()) && !is_excused(of, node)) {
         of.say("majority_stays", fmt::format("{} switches {} off, and {} of {} coordinators would be left", by, node,
                                              coordinators_left(of, *asker, node), all.size()));

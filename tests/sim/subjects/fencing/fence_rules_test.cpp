@@ -170,6 +170,50 @@ TEST_F(fence_rules_told, a_board_that_a_probe_could_see_through_is_not_excused) 
     EXPECT_EQ(broken(), "living_not_fenced");
 }
 
+TEST_F(fence_rules_told, who_was_seen_off_right_before_may_have_come_on) {
+    give_lock(hv(1));
+    pass(60s);
+    for (const auto* name : {"hv1", "hv3"}) {
+        beats(name, 1s);
+    }
+    beats("hv2", 18s);
+    powers_of(world).seen_off["hv2"] = world.now() - 1'900ms;
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "");
+    powers_of(world).seen_off["hv2"] = world.now() - 2'100ms;
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced");
+}
+
+TEST_F(fence_rules_told, a_board_that_is_asked_of_a_machine_without_power_was_seen_off) {
+    const auto ask = [this] {
+        world.loop.run([this]() -> async::awaitable<void> {
+            const auto done = co_await hv(1).node.boards.run(
+                {.arguments = {"ipmitool", "-H", "hv2-lom", "-U", "admin", "chassis", "power", "status"}}, {});
+            EXPECT_TRUE(done);
+        });
+    };
+    ask();
+    EXPECT_TRUE(powers_of(world).seen_off.empty());
+    lose_power(hv(2));
+    ask();
+    EXPECT_TRUE(powers_of(world).seen_off.contains("hv2"));
+}
+
+TEST(healing, ends_what_a_switch_kept_from_a_reference_node) {
+    cluster_settings wanted;
+    wanted.boards = wanted.has_foreign_guests = true;
+    wanted.nodes.push_back({.name = "hv1", .coordinators = {"hv1", "ref1"}, .hypervisor = true});
+    wanted.foreign = {"ref1"};
+    cluster world(std::move(wanted));
+    ASSERT_TRUE(world.perform(*parse_action("break-switch ref1 for 300s")));
+    ASSERT_FALSE(world.hardware.centre.is_reachable("hv1", "ref1"));
+    ASSERT_TRUE(world.hardware.rbd.cut_off.contains("ref1"));
+    ASSERT_TRUE(world.perform(*parse_action("heal")));
+    EXPECT_TRUE(world.hardware.centre.is_reachable("hv1", "ref1"));
+    EXPECT_TRUE(world.hardware.rbd.cut_off.empty());
+}
+
 TEST_F(fence_rules_told, who_does_not_have_the_lock_switches_nobody_off) {
     give_lock(hv(3));
     pass(60s);

@@ -23,6 +23,7 @@ struct power_world {
     std::set<std::string> behind;                            // a switch that failed: nodes, with boards and Ceph
     std::map<std::string, time_point> trait_since;           // by node: its board became as it is
     std::map<std::string, time_point> led_since;             // by node, likewise
+    std::map<std::string, time_point> seen_off;              // by node: somebody asked its board while it was off
     // Told of each command to switch a machine off or on: who, whose board, "off".
     std::vector<std::function<void(const std::string& by, const std::string& node, const std::string& verb)>>
         on_command;
@@ -38,6 +39,8 @@ struct power_world {
 
 void begin_boards(cluster& world);
 void heal_boards(cluster& world);
+// The switch works again: those behind it reach the others and Ceph.
+void join_behind(cluster& world);
 // The power of a machine of ours or of the reference goes away, or comes back: then its daemon starts a while later.
 void switch_machine(cluster& world, const std::string& node, bool on);
 void add_power_actions(registry& to);

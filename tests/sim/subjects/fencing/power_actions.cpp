@@ -136,28 +136,6 @@ void lend(cluster& world, const action& what, member& target) {
 
 // --- a switch ---
 
-void join_behind(cluster& world) {
-    auto& behind = powers_of(world).behind;
-    for (const auto& name : behind) {
-        for (const auto& other : world.members) {
-            if (!behind.contains(other->name())) {
-                world.hardware.centre.join(name, other->name());
-            }
-        }
-        world.hardware.ceph.cut_off.erase(name);
-        world.hardware.rbd.cut_off.erase(name);
-        if (member* const one = world.find(name); one != nullptr) {
-            if (one->node.connector.link().is_silent()) {
-                one->node.connector.link().end_silence();
-            }
-            world.end_fault(one);
-        } else if (foreign_node* const foreign = world.find_foreign(name); foreign != nullptr) {
-            foreign->link().mend();
-        }
-    }
-    behind.clear();
-}
-
 void break_switch(cluster& world, const action& what) {
     if (powers_of(world).boards.empty()) {
         return;
@@ -357,6 +335,28 @@ constexpr action_kind actions_on_power[] = {
 };
 
 }  // namespace
+
+void join_behind(cluster& world) {
+    auto& behind = powers_of(world).behind;
+    for (const auto& name : behind) {
+        for (const auto& other : world.members) {
+            if (!behind.contains(other->name())) {
+                world.hardware.centre.join(name, other->name());
+            }
+        }
+        world.hardware.ceph.cut_off.erase(name);
+        world.hardware.rbd.cut_off.erase(name);
+        if (member* const one = world.find(name); one != nullptr) {
+            if (one->node.connector.link().is_silent()) {
+                one->node.connector.link().end_silence();
+            }
+            world.end_fault(one);
+        } else if (foreign_node* const foreign = world.find_foreign(name); foreign != nullptr) {
+            foreign->link().mend();
+        }
+    }
+    behind.clear();
+}
 
 void add_power_actions(registry& to) {
     to.add(actions_on_power);

@@ -180,10 +180,14 @@ struct given_by_reference {
 constexpr duration quick_way = 1ms;  // to the servers and back: what a link takes that nobody made slow
 
 // Daemons read the heartbeats of others with their own: one that had been silent is heard again so much later.
-constexpr duration silence = 10s;
 constexpr duration heard_after = 10s;
 
-void note_beat(given_by_reference& now, const std::string& path, time_point at) {
+// Without a heartbeat for so long a node is silent (rule C1).
+duration silence(const cluster& world) {
+    return 2s * world.members.front()->node.settings.keepalive_interval;
+}
+
+void note_beat(given_by_reference& now, const std::string& path, time_point at, duration silence) {
     const auto last = now.beats.find(path);
     if (last != now.beats.end() && at - last->second > silence) {
         now.silent_until[path] = at;
@@ -191,9 +195,12 @@ void note_beat(given_by_reference& now, const std::string& path, time_point at) 
     now.beats[path] = at;
 }
 
-bool was_heard(const given_by_reference& now, const std::string& path, time_point at) {
+// Not one that has said `run` and beats later.
+bool was_heard(const given_by_reference& now, const std::string& path, time_point at, duration silence) {
+    const auto last = now.beats.find(path);
     const auto returned = now.silent_until.find(path);
-    return returned == now.silent_until.end() || at - returned->second > heard_after;
+    return last != now.beats.end() && at - last->second < silence &&
+           (returned == now.silent_until.end() || at - returned->second > heard_after);
 }
 
 void follow_references(judge& of, const seen_change& seen) {
@@ -218,7 +225,7 @@ void follow_references(judge& of, const seen_change& seen) {
         return;
     }
     if (seen.what.path.ends_with("/keepalive")) {
-        note_beat(now, seen.what.path, of.world.now());
+        note_beat(now, seen.what.path, of.world.now(), silence(of.world));
         return;
     }
     const std::string_view suffix = "/routerstate";
@@ -258,7 +265,7 @@ void somebody_has_them(judge& of) {
                           value_of(of, taking->root() + "/daemonstate") == "run";
     // One that beats more rarely is silent between two beats, and is waited for.
     const bool is_heard = can_take && giving != nullptr && giving->is_running() && !giving->link().is_cut() &&
-                          was_heard(now, "/nodes/" + now.from + "/keepalive", of.world.now()) &&
+                          was_heard(now, "/nodes/" + now.from + "/keepalive", of.world.now(), silence(of.world)) &&
                           taking->node.daemon().context().times.grace() > giving->settings.keepalive_interval * 1s;
     // Whoever else still says that he is primary, or on his way, may have them: he is waited for.
     const bool has_other = std::ranges::any_of(of.world.members, [&](const auto& one) {

@@ -71,4 +71,36 @@ TEST_F(address_rules_test, one_without_power_has_none) {
     EXPECT_EQ(hv1.role_addresses(), "172.17.0.1/16 on docker0");  // somebody else's
 }
 
+// A reference node that has said `run`, and is told to take the role and to give it away before it beats: ours does not
+// hear it, and waits (rule C1).
+TEST(hand_over_rule, asks_nothing_of_who_does_not_hear_the_giver) {
+    cluster_settings settings;
+    settings.nodes.push_back({.name = "hv1", .coordinators = {"hv1", "ref1"}, .networking = true});
+    settings.foreign = {"ref1"};
+    settings.foreign_first_beat = 19s;
+    cluster world(std::move(settings));
+    judge watch(world);
+    const auto until = [&](std::string_view path, std::string_view value) {
+        const time_point end = world.now() + 60s;
+        while (world.now() < end && world.ensemble.get(path) != value && world.step()) {
+            watch.look();
+        }
+        ASSERT_EQ(world.ensemble.get(path), value);
+    };
+    ASSERT_TRUE(world.perform(*parse_action("start hv1")));
+    until("/nodes/hv1/routerstate", "primary");
+    world.later.after(46s, [] {});  // it is calm
+    const time_point calm = world.now() + 46s;
+    while (world.now() < calm && world.step()) {
+        watch.look();
+    }
+    ASSERT_TRUE(world.perform(*parse_action("start ref1")));
+    until("/nodes/ref1/daemonstate", "run");
+    ASSERT_TRUE(world.perform(*parse_action("make-primary ref1")));
+    until("/nodes/ref1/routerstate", "primary");
+    ASSERT_TRUE(world.perform(*parse_action("make-primary hv1")));
+    until("/nodes/hv1/routerstate", "primary");
+    EXPECT_FALSE(watch.broken()) << watch.broken()->what;
+}
+
 }  // namespace pvc::sim
