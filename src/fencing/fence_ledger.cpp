@@ -108,8 +108,12 @@ struct fence_ledger::entry_writer {
     void operator()(const policy::fence_entry::command& what) const {
         const bool has_begun = ledger.begun_ != model::fence_moment();
         const model::fence_moment begun = has_begun ? std::exchange(ledger.begun_, {}) : now;
-        if (what.what == policy::board_command::on && what.is_begun && what.status == 0) {
-            record.powered_on = now;
+        const bool is_look = what.what == policy::board_command::status && what.is_begun;
+        if (is_look && std::ranges::find(record.commands, command_words(policy::board_command::on),
+                                         &model::fence_command::what) != record.commands.end()) {
+            const bool is_on =
+                policy::read_power(what.status, what.output, what.errors).power == policy::board_power::on;
+            record.powered_on = is_on && !record.powered_on ? now : record.powered_on;
         }
         model::add_fence_command(record,
                                  {.what = command_words(what.what),

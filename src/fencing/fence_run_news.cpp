@@ -63,7 +63,8 @@ void fence_run::say(policy::fence_news what, const std::string& text) const {
             log.warning(message::fence_not_on,
                         node + (machine_.is_failed
                                     ? ": its board did not take the order to switch it on either: look whether it runs"
-                                    : " could not be switched on again: switch it on by hand"));
+                                    : " was told to switch on, and its board does not say that it is: look at the "
+                                      "board, and switch the node on by hand"));
             return;
     }
 }

@@ -51,7 +51,9 @@ void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detec
     }
     auto& look = closer_.at(one.name);
     learn_records(one.name, look, *victim);
-    const bool is_unsettled = victim->state == daemon_state::dead || victim->is_recovering || has_recorded_word(one);
+    const bool is_owed = victim->state == daemon_state::fenced && owes_power_on(one.name);
+    const bool is_unsettled =
+        victim->state == daemon_state::dead || victim->is_recovering || is_owed || has_recorded_word(one);
     if (!is_unsettled || (!look.are_records_read && !look.are_records_unread)) {
         return;
     }
@@ -70,7 +72,8 @@ void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detec
                                             .record = look.record,
                                             .is_recoverable_here = recovery_->can_recover(),
                                             .majority_stays = !one.is_coordinator || majority_stays_without(one.name),
-                                            .is_ours = false},
+                                            .is_ours = false,
+                                            .is_power_owed = is_owed},
                                            memory, now);
     if (next.why) {
         begin(one, *next.why);
@@ -91,6 +94,12 @@ void fencer_part::learn_records(const std::string& node, closer_look& look, cons
             return read_records(node, state, beat);
         });
     }
+}
+
+bool fencer_part::owes_power_on(const std::string& node) const {
+    const auto found = closer_.find(node);
+    return found != closer_.end() && found->second.are_records_read && found->second.owed &&
+           node_.clock().wall_now() - *found->second.owed <= may_power_on_within;
 }
 
 bool fencer_part::has_recorded_word(const policy::node_seen& one) const {
@@ -117,6 +126,7 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
     look.records_of_beat = heartbeat_id;
     look.record = policy::own_record::none;
     look.found.reset();
+    look.owed.reset();
     if (!all) {
         look.read_again = node_.clock().now() + records_again;
         co_return;
@@ -127,6 +137,7 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
     memories_[node].recall(
         policy::failures_in(own, state_id, heartbeat_id, node_.machine.boot_id, model::fence_moment_of(node_.clock())),
         state_id, heartbeat_id, node_.clock().now());
+    look.owed = policy::proof_of_owed_power_on(own, state_id, heartbeat_id);
     for (const auto& one : own) {
         const auto says = policy::what_record_says(one, state_id, heartbeat_id);
         if (!says) {
@@ -189,7 +200,11 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
                                                                         victim->proof->by, victim->proof->record)
                                                           : std::string("proven before");
         }
-        machine.may_power_on = !is_word && !is_own_word && node_.clock().wall_now() - proven <= may_power_on_within;
+        machine.owes_power_on = victim && !victim->is_recovering && owes_power_on(one.name);
+        const wall_time since = machine.owes_power_on ? *closer->second.owed : proven;
+        const duration age = node_.clock().wall_now() - since;
+        const duration left = std::clamp<duration>(may_power_on_within - age, {}, may_power_on_within);
+        machine.power_on_until = is_word || is_own_word ? time_point::min() : node_.clock().now() + left;
     }
     auto made = std::make_shared<fence_run>(fence_tools{session_, *this, lock_, boards_, owner_.ledgers_, *recovery_},
                                             std::move(machine), std::move(ledger));

@@ -223,6 +223,7 @@ void fencer_part::judge() {
         states_[one.name].observe(state_id_of(one), one.heartbeat_id, one.silent_for);
     }
     auto all = all_seen();
+    forget_removed(all);
     look_closer(all);
     const auto self = observer();
     ask_boards(self, all);
@@ -263,6 +264,17 @@ void fencer_part::judge() {
         }
     }
     tell_who_has_lock();
+}
+
+// One that is added again under the same name is another.
+void fencer_part::forget_removed(const std::vector<policy::node_seen>& all) {
+    const auto is_removed = [&](const auto& entry) {
+        return !runs_.contains(entry.first) &&
+               std::ranges::find(all, entry.first, &policy::node_seen::name) == all.end();
+    };
+    std::erase_if(states_, is_removed);
+    std::erase_if(memories_, is_removed);
+    std::erase_if(begun_in_, is_removed);
 }
 
 void fencer_part::drop_old_words(const std::vector<policy::node_seen>& all) {

@@ -61,6 +61,7 @@ private:
         std::optional<time_point> read_again{};
         policy::own_record record = policy::own_record::none;
         std::optional<model::fence_record> found{};
+        std::optional<wall_time> owed{};  // policy::proof_of_owed_power_on
         std::optional<time_point> dead_since{};
     };
     struct machines_of {
@@ -110,6 +111,7 @@ private:
     async::awaitable<void> ask_board(std::string node, std::int64_t heartbeat_id);
     void take_up_left_over(const policy::node_seen& one, bool may_detect);
     void learn_records(const std::string& node, closer_look& look, const policy::victim_seen& victim);
+    [[nodiscard]] bool owes_power_on(const std::string& node) const;
     [[nodiscard]] bool has_recorded_word(const policy::node_seen& one) const;
     [[nodiscard]] std::optional<policy::victim_seen> victim_of(const policy::node_seen& one) const;
     async::awaitable<void> read_records(std::string node, std::int64_t state_id, std::int64_t heartbeat_id);
@@ -121,6 +123,7 @@ private:
     void want_machines(duration no_older_than);
     async::awaitable<void> count_machines();
     void give_turn();
+    void forget_removed(const std::vector<policy::node_seen>& all);
     void drop_old_words(const std::vector<policy::node_seen>& all);
     [[nodiscard]] bool is_turn_wanted() const;
 

@@ -121,11 +121,7 @@ fence_step fence_attempt::answered(context& c) {
         case at::recovering: return recovered(c, std::get<fence_said::recovered>(c.said));
         case at::writing_flushed: return flushed_written(c, std::get<fence_said::written>(c.said));
         case at::powering_on: return powered_on(c, std::get<fence_said::board>(c.said));
-        case at::looking_on: {
-            const auto& said = std::get<fence_said::board>(c.said);
-            c.note(fence_entry::command{board_command::status, said.is_begun, said.status, said.output, said.errors});
-            return conclude(c);
-        }
+        case at::looking_on: return looked_on(c, std::get<fence_said::board>(c.said));
         default: return pending;
     }
 }
@@ -241,8 +237,9 @@ fence_step fence_attempt::judge_moved(context& c, const victim_seen& seen) {
         seen.proof->record == record) {
         return fenced_written(c, {fence_said::written::end::written, seen.state_id});  // likewise
     }
-    if (after == at::looking_on) {
-        return conclude(c);  // it was switched on, and has booted since
+    if (is_on_sent && (after == at::looking_on || after == at::powering_on)) {
+        c.say(fence_news::powered_on);
+        return conclude(c);  // it has booted since
     }
     if (is_fenced || (is_failed && is_proven())) {
         return finish(c, fence_end::node_back, "it has written its own state or heartbeat");
@@ -282,6 +279,11 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
                     return seen.is_recovering ? take_turn(c, at::looking) : end_of_others(c);
                 case fence_origin::proven: return take_turn(c, at::writing_fenced);
                 case fence_origin::recovering:
+                    if (!seen.is_recovering && owes_power_on && seen.state == daemon_state::fenced) {
+                        is_fenced = true;
+                        after = at::powering_on;
+                        return with_turn(c);
+                    }
                     if (!seen.is_recovering) {
                         return end_of_others(c);
                     }
@@ -418,6 +420,7 @@ fence_step fence_attempt::opened(context& c, bool is_synced) {
         case at::writing_fenced:
         case at::writing_flush: return read_for(c, after);
         case at::recovering: return prove(c, stored, proof_words);
+        case at::powering_on: return end_recovery(c);
         case at::recording_proof:
             return has_word ? prove(c, fence_proof::operators_word, proof_words)
                             : prove(c, fence_proof::lease, "its self-reset is over, by its lease");

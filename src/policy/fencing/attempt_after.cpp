@@ -165,12 +165,13 @@ fence_step fence_attempt::end_recovery(context& c) {
     if (is_fenced && c.seen.fences_in_an_hour.value_or(0) >= fence_limits::fences_in_an_hour) {
         return keep_off(c, "it was fenced for the third time within an hour");
     }
-    if (has_word || !may_power_on) {
+    if (has_word || c.now >= power_on_until) {
         return conclude(c);
     }
     if (is_fenced && !c.seen.fences_in_an_hour) {
         return wait(at::awaiting_history, c.now + fence_limits::history, "the records of its fences");
     }
+    limit = std::min(c.now + fence_limits::power_on, power_on_until);
     return read_for(c, at::powering_on);
 }
 
@@ -187,15 +188,42 @@ fence_step fence_attempt::power_on(context& c, const fence_said::read& said) {
 
 fence_step fence_attempt::powered_on(context& c, const fence_said::board& said) {
     c.note(fence_entry::command{board_command::on, said.is_begun, said.status, said.output, said.errors});
-    if (!said.is_begun && !said.is_no_board && ++tries < fence_limits::offs) {
+    if (said.is_no_board) {
+        return conclude_off(c);
+    }
+    if (!said.is_begun && ++tries < fence_limits::offs) {
         after = at::powering_on;
         return wait(at::pausing_write, c.now + fence_limits::pause, "another attempt to switch it on");
     }
-    c.say(said.status == 0 ? fence_news::powered_on : fence_news::not_powered_on);
+    is_on_sent = is_on_sent || said.is_begun;
+    looks = 0;
+    if (is_failed && said.status.value_or(0) != 0) {
+        limit = c.now;  // it is told once (AC58)
+    }
     if (is_planted(defect::fence_on_first) && rules.recovers && wants_turn) {
         return recover(c);
     }
     return wait(at::pausing_on, c.now + fence_limits::power_up, "what the power-on comes to");
+}
+
+// Boards lose orders, and carry them out late: it is given again until it is seen on.
+fence_step fence_attempt::looked_on(context& c, const fence_said::board& said) {
+    c.note(fence_entry::command{board_command::status, said.is_begun, said.status, said.output, said.errors});
+    const auto heard = read_power(said.is_begun ? said.status : std::nullopt, said.output, said.errors);
+    if (heard.power == board_power::on) {
+        c.say(fence_news::powered_on);
+        return conclude(c);
+    }
+    if (++looks < fence_limits::looks_on && c.now < limit) {
+        return wait(at::pausing_on, c.now + fence_limits::power_up, "what the power-on comes to");
+    }
+    tries = 0;
+    return c.now < limit ? read_for(c, at::powering_on) : conclude_off(c);
+}
+
+fence_step fence_attempt::conclude_off(context& c) {
+    c.say(fence_news::not_powered_on);
+    return conclude(c);
 }
 
 fence_step fence_attempt::conclude(context& c) {

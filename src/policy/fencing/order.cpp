@@ -44,6 +44,7 @@ void fence_memory::forget() {
 void fence_memory::ended(fence_end how, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now) {
     since = now;  // it is nobody's from now on
     ended_mark = mark_id;
+    settled_mark = how == fence_end::abandoned ? settled_mark : mark_id;
     if (how == fence_end::held_back) {
         held_back_mark = mark_id;
     } else if (how == fence_end::unrecordable) {
@@ -133,6 +134,27 @@ std::optional<own_record> what_record_says(const model::fence_record& one, std::
     return is_as_marked ? own_record::opened : is_own_mark ? own_record::marked : own_record::none;
 }
 
+std::optional<wall_time> proof_of_owed_power_on(const std::vector<model::fence_record>& own, std::int64_t state_id,
+                                                std::int64_t heartbeat_id) {
+    using model::fence_outcome;
+    for (const auto& one : own) {
+        const bool is_of_beat = (one.proof ? one.proof->keepalive_id : one.keepalive_id) == heartbeat_id;
+        const bool is_fence = one.fenced_id == state_id;
+        if (!is_of_beat || (!is_fence && one.mark_id != state_id)) {
+            continue;
+        }
+        const bool is_open = one.outcome == fence_outcome::under_way || one.outcome == fence_outcome::abandoned;
+        if (!is_open || one.powered_on) {
+            return std::nullopt;  // others have ended it, or nothing is left to do
+        }
+        if (is_fence) {
+            const bool is_power = one.proof && one.proof->kind == model::fence_proof_kind::power;
+            return is_power ? std::optional(one.proof->at.wall) : std::nullopt;
+        }
+    }
+    return std::nullopt;
+}
+
 failed_before failures_in(const std::vector<model::fence_record>& own, std::int64_t state_id, std::int64_t heartbeat_id,
                           const std::string& boot_id, const model::fence_moment& now) {
     failed_before out;
@@ -213,7 +235,8 @@ bool is_proven_in_store(const left_over& one) {
 
 next_fence for_fenced(const left_over& one, const fence_memory& memory, time_point now) {
     if (!one.victim.is_recovering) {
-        return {};
+        const bool is_owed = one.is_power_owed && is_proven_in_store(one) && memory.settled_mark != one.victim.state_id;
+        return is_owed ? next_fence{fence_origin::recovering, {}} : next_fence{};
     }
     const bool is_proven = is_proven_in_store(one) || one.record == own_record::fenced;
     if (is_proven && one.is_recoverable_here) {

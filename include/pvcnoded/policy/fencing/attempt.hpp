@@ -46,6 +46,8 @@ struct fence_limits {
     static constexpr duration seen_off_again = std::chrono::seconds(30);  // ruling 76
     static constexpr duration for_others = std::chrono::seconds(180);     // ruling 38
     static constexpr duration power_up = std::chrono::seconds(2);
+    static constexpr duration power_on = std::chrono::seconds(180);  // from the first `on` of a node that is fenced
+    static constexpr int looks_on = 5;                               // after an `on`, before it is given again
     static constexpr int throws = 6;
     static constexpr int offs = 3;
     static constexpr int looks = 10;  // that are answered neither `off` nor, after an accepted `off`, `on`
@@ -100,8 +102,11 @@ struct fence_attempt {
     std::int64_t heartbeat_id = 0;
     std::int64_t mark_id = 0;
     time_point silent_since{};  // the observer last saw its heartbeat move
-    bool may_power_on = true;   // `recovering`: false when its proof is older than 10 min, and with an operator's word
-    std::string proof_words{};  // `proven`, `recovering`, `operators_word`: what the proof is
+    // `recovering`: 10 min after its proof (46); `min()` with an operator's word.
+    time_point power_on_until = time_point::max();
+    // `recovering`: the recovery was ended by this fencer, who came no further: the power-on is left.
+    bool owes_power_on = false;
+    std::string proof_words{};                // `proven`, `recovering`, `operators_word`: what the proof is
     fence_proof stored = fence_proof::power;  // `proven`: that of the record; `recovering`: found in the store
 
     // What it remembers.
@@ -124,6 +129,7 @@ struct fence_attempt {
     bool has_word = false;     // an operator's
     bool is_off_accepted = false;
     bool is_off_sent = false;
+    bool is_on_sent = false;
     bool keeps_off = false;  // 45
     std::uint8_t throws = 0;
     std::uint8_t offs = 0;
@@ -131,7 +137,7 @@ struct fence_attempt {
     std::uint8_t tries = 0;  // of a write, or of the power-on
     off_watch off{};
     std::optional<time_point> moved_at{};  // a heartbeat came after the `off`
-    time_point limit{};                    // of the throws, or of the sequence
+    time_point limit{};                    // of the throws, of the sequence, or of the power-on
     time_point soft_until{};
     time_point look_until{};
     std::optional<time_point> unread_until{};
@@ -196,6 +202,8 @@ private:
     fence_step keep_off(context& c, std::string why);
     fence_step power_on(context& c, const fence_said::read& said);
     fence_step powered_on(context& c, const fence_said::board& said);
+    fence_step looked_on(context& c, const fence_said::board& said);
+    fence_step conclude_off(context& c);
     fence_step conclude(context& c);
 };
 

@@ -79,6 +79,7 @@ struct fence_memory {
     std::int64_t failed_heartbeat = 0;
     time_point failed_at{};
     std::int64_t ended_mark = 0;             // of the last attempt without an outcome: it is not resumed at once
+    std::int64_t settled_mark = 0;           // of the last attempt that came to its end: what its record says is known
     std::int64_t held_back_mark = 0;         // of an attempt that ended as no majority would have been left
     std::optional<time_point> not_before{};  // this fencer could not write its record
     std::optional<std::int64_t> back_since_heartbeat{};  // an attempt on this heartbeat found that it had moved
@@ -111,6 +112,12 @@ enum class own_record : std::uint8_t {
 [[nodiscard]] std::optional<own_record> what_record_says(const model::fence_record& one, std::int64_t state_id,
                                                          std::int64_t heartbeat_id);
 
+// A fence by this coordinator that came to `fenced`, and neither to its end nor to the power-on: when its proof was
+// given. Once the recovery is ended the power-on is this fencer's to give (38, 46). Empty: nothing is owed. `own`: as
+// below.
+[[nodiscard]] std::optional<wall_time> proof_of_owed_power_on(const std::vector<model::fence_record>& own,
+                                                              std::int64_t state_id, std::int64_t heartbeat_id);
+
 // `own`: records of this coordinator about the node, the youngest first. `boot_id`: of this machine, as it is `now`.
 [[nodiscard]] failed_before failures_in(const std::vector<model::fence_record>& own, std::int64_t state_id,
                                         std::int64_t heartbeat_id, const std::string& boot_id,
@@ -131,6 +138,7 @@ struct left_over {
     bool is_recoverable_here = true;       // false: it needs Ceph, and this node cannot ask it
     bool majority_stays = false;           // it may be switched off now (31); true of a hypervisor
     bool is_ours = false;                  // an attempt of this daemon is under way for it
+    bool is_power_owed = false;            // proof_of_owed_power_on(), not longer than 10 min ago
 };
 struct next_fence {
     std::optional<fence_origin> why;  // now

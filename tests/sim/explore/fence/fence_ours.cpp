@@ -38,6 +38,7 @@ void end_attempt(world& now, std::int8_t who) {
     auto& own = now.at(who);
     const auto& attempt = *own.attempt;
     own.memory.ended(attempt.end, attempt.mark_id, attempt.heartbeat_id, now.now);
+    own.record.is_closed = own.record.is_closed || attempt.end != policy::fence_end::abandoned;
     own.attempt.reset();
     own.recovery.reset();
     own.recovering = {};
@@ -245,8 +246,8 @@ verdict record(world& now, std::int8_t who, const fence_ask::record& what, fate 
     }
     auto& own = now.at(who);
     if (const auto* const opened = std::get_if<policy::fence_entry::opened>(&what.entry)) {
-        const bool is_going_on =
-            own.record.is_opened && own.record.heartbeat_id == opened->heartbeat_id && own.attempt->is_proof_recorded;
+        const bool is_going_on = own.record.is_opened && own.record.heartbeat_id == opened->heartbeat_id &&
+                                 (own.attempt->is_proof_recorded || own.attempt->owes_power_on);
         if (!is_going_on) {
             const auto fenced_id = own.attempt->is_fenced ? opened->mark_id : 0;
             own.record = {};

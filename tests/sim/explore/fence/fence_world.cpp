@@ -141,9 +141,13 @@ std::optional<policy::fence_attempt> attempt_to_begin(const world& now, std::int
                       : record.proof == policy::fence_proof::power ? policy::own_record::proven
                                                                    : policy::own_record::opened;
     }
+    const bool is_young = record.proven_at && now.now - *record.proven_at <= 10min;
+    left.is_power_owed = left.record == policy::own_record::fenced && record.proof == policy::fence_proof::power &&
+                         is_young && !record.is_closed;
     if (const auto why = policy::next_attempt(left, own.memory, now.now).why) {
         next.origin = *why;
         next.proof_words = "a record";
+        next.owes_power_on = left.is_power_owed && !left.victim.is_recovering;
         return next;
     }
     return std::nullopt;
@@ -306,6 +310,7 @@ void each_id(world& now, const std::function<void(std::int64_t&)>& what) {
         }
         what(own.memory.failed_mark);
         what(own.memory.ended_mark);
+        what(own.memory.settled_mark);
         what(own.memory.failed_heartbeat);
         what(own.record.heartbeat_id);
         what(own.record.mark_id);
@@ -403,6 +408,7 @@ identity identity_of(const world& now) {
         out.put(own.memory.failures > 0 ? std::optional(own.memory.failed_at) : std::nullopt);
         out.put(own.memory.failed_mark);
         out.put(own.memory.ended_mark == one.keys.state_id);
+        out.put(own.memory.settled_mark == one.keys.state_id);
         out.put(own.memory.failed_heartbeat);
         out.put(own.memory.not_before && *own.memory.not_before > one.now ? own.memory.not_before : std::nullopt);
         out.put(own.record.is_opened);
@@ -410,6 +416,9 @@ identity identity_of(const world& now) {
         out.put(own.record.heartbeat_id);
         out.put(own.record.mark_id);
         out.put(own.record.fenced_id);
+        out.put(own.record.is_closed);
+        const bool may_owe = own.record.proven_at && !own.record.is_closed && own.record.fenced_id == one.keys.state_id;
+        out.put(may_owe ? std::optional(std::max(*own.record.proven_at, one.now - 11min)) : std::nullopt);
         out.put(own.record.is_of_dead_guest);
         out.put(own.record.life == now.dead.life);
         out.put(own.fences);

@@ -100,6 +100,7 @@ struct disk_record {
     std::uint8_t life = 0;          // of the victim when it was opened: for the rule alone
     bool is_of_dead_guest = false;  // that life was over when the proof was recorded: for the rule alone
     std::optional<time_point> proven_at{};
+    bool is_closed = false;  // it has an outcome, or the node was seen on
     friend bool operator==(const disk_record&, const disk_record&) = default;
 };
 

@@ -396,6 +396,87 @@ TEST(fence_attempt, a_recovery_that_others_have_ended_is_not_gone_on_with) {
     }
 }
 
+// Its fencer was killed between the end of the recovery and the power-on.
+TEST(fence_attempt, R38_R46_a_power_on_that_is_owed_is_all_that_is_done) {
+    const auto owed = [](fence_play& p) {
+        p.is_dead(fence_origin::recovering);
+        p.victim.state = daemon_state::fenced;
+        p.is_on = false;
+        p.fence.owes_power_on = true;
+        p.fence.power_on_until = p.now + 5min;
+    };
+    fence_play p;
+    owed(p);
+    EXPECT_EQ(p.run(), (lines{"35 record the attempt", "35 power on", "37 power status", "done"}));
+    fence_play late;
+    owed(late);
+    late.fence.power_on_until = late.now;
+    late.run();
+    EXPECT_EQ(late.count("power on"), 0) << "somebody may work on the machine";
+    fence_play third;
+    owed(third);
+    third.seen.fences_in_an_hour = 2;
+    third.run();
+    EXPECT_EQ(third.count("power on"), 0);
+    fence_play back;
+    owed(back);
+    back.beats();
+    EXPECT_EQ(back.run().back(), "node back");
+    fence_play others;
+    owed(others);
+    others.victim.is_recovering = true;
+    others.run();
+    EXPECT_EQ(others.count("recover by power"), 1) << "its recovery is not over";
+}
+
+// A board that loses an order, or carries it out late.
+TEST(fence_attempt, a_power_on_that_is_not_seen_is_given_again) {
+    fence_play p;
+    p.at(65, [&] { p.obeys_on = false; });
+    p.at(70, [&] { p.obeys_on = true; });
+    p.run();
+    EXPECT_EQ(p.of_board(), (lines{"65 power off", "65 power status", "65 recover by power", "65 power on",
+                                   "67 power status", "69 power status", "71 power status", "73 power status",
+                                   "75 power status", "75 power on", "77 power status"}));
+    EXPECT_TRUE(p.has_said(fence_news::powered_on));
+    EXPECT_FALSE(p.has_said(fence_news::not_powered_on));
+    fence_play refused;
+    refused.at(65, [&] { refused.on_status = 1; });
+    refused.at(70, [&] { refused.on_status = 0; });
+    refused.run();
+    EXPECT_EQ(refused.count("power on"), 2);
+    EXPECT_TRUE(refused.has_said(fence_news::powered_on));
+}
+
+TEST(fence_attempt, a_power_on_that_is_never_seen_is_given_for_three_minutes_and_said) {
+    fence_play p;
+    p.obeys_on = false;
+    p.run();
+    EXPECT_EQ(p.done.back(), "done");
+    EXPECT_EQ(p.count("power on"), 18);
+    EXPECT_EQ(p.second(), 65 + 180);
+    EXPECT_TRUE(p.has_said(fence_news::not_powered_on));
+    EXPECT_FALSE(p.has_said(fence_news::powered_on));
+    fence_play no_board;
+    no_board.at(65, [&] { no_board.command_time = 1s; });
+    no_board.at(67, [&] { no_board.is_no_board = true; });
+    no_board.run();
+    EXPECT_EQ(no_board.count("power on"), 1) << "there is none any more";
+    EXPECT_TRUE(no_board.has_said(fence_news::not_powered_on));
+}
+
+TEST(fence_attempt, a_power_on_ends_with_the_ten_minutes_of_its_proof) {
+    fence_play p;
+    p.is_dead(fence_origin::recovering);
+    p.victim.state = daemon_state::fenced;
+    p.victim.is_recovering = true;
+    p.is_on = p.obeys_on = false;
+    p.fence.power_on_until = p.now + 20s;
+    p.run();
+    EXPECT_EQ(p.second(), 35 + 20);
+    EXPECT_EQ(p.count("power on"), 2);
+}
+
 TEST(fence_attempt, AC119_what_a_reference_node_left_is_looked_at_first) {
     fence_play p;
     p.is_dead(fence_origin::interrupted);

@@ -36,6 +36,8 @@ public:
     int off_status = 0;
     int status_status = 0;
     bool obeys_off = true;
+    bool obeys_on = true;
+    std::optional<int> on_status{};  // empty: as of an off
     fence_said::recovered recovery{.how = fence_said::recovered::end::finished, .left = {}};
     fence_said::written::end write_end = fence_said::written::end::written;
     time_point now = start + std::chrono::seconds(35);
@@ -206,8 +208,8 @@ private:
                 is_on = is_on && !(off_status == 0 && obeys_off);
                 return says(off_status, "Chassis Power Control: Down/Off");
             case board_command::on:
-                is_on = is_on || off_status == 0;
-                return says(off_status, "Chassis Power Control: Up/On");
+                is_on = is_on || (on_status.value_or(off_status) == 0 && obeys_on);
+                return says(on_status.value_or(off_status), "Chassis Power Control: Up/On");
             case board_command::status: break;
         }
         return says(status_status, is_on ? says_on : says_off);

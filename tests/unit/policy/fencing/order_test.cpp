@@ -71,6 +71,39 @@ TEST(fence_order, R37_what_an_own_record_says_is_of_the_node_as_it_was) {
     EXPECT_EQ(what_record_says(failed, 12, 20), own_record::none);
 }
 
+TEST(fence_order, R38_R46_a_power_on_is_owed_by_who_fenced_and_came_no_further) {
+    using model::fence_outcome;
+    const auto of = [](const std::vector<model::fence_record>& own, std::int64_t state, std::int64_t beat) {
+        return proof_of_owed_power_on(own, state, beat).has_value();
+    };
+    for (const auto how : {fence_outcome::under_way, fence_outcome::abandoned}) {
+        EXPECT_TRUE(of({recorded(how, true, true)}, 15, 20));
+    }
+    for (const auto how : {fence_outcome::done, fence_outcome::handed_on, fence_outcome::node_back}) {
+        EXPECT_FALSE(of({recorded(how, true, true)}, 15, 20)) << "nothing is left, or it is for others";
+    }
+    auto fence = recorded(fence_outcome::under_way, true, true);
+    fence.proof->at.wall = wall_time(5h);
+    EXPECT_EQ(proof_of_owed_power_on({fence}, 15, 20), wall_time(5h));
+    EXPECT_FALSE(of({fence}, 16, 20)) << "another one fenced it since";
+    EXPECT_FALSE(of({fence}, 15, 21)) << "it has beaten since";
+    EXPECT_FALSE(of({recorded(fence_outcome::under_way, true, false)}, 11, 20)) << "it is not fenced";
+    auto other = recorded(fence_outcome::under_way, false, false);
+    other.mark_id = 15;
+    EXPECT_EQ(proof_of_owed_power_on({other, fence}, 15, 20), wall_time(5h)) << "who went on was killed, too";
+    other.outcome = fence_outcome::done;
+    EXPECT_FALSE(of({other, fence}, 15, 20)) << "who went on came to the end";
+    other = recorded(fence_outcome::failed, false, false);
+    other.keepalive_id = 19;
+    EXPECT_TRUE(of({other, fence}, 15, 20)) << "what is of another silence says nothing";
+    auto on = fence;
+    on.powered_on = model::fence_moment{};
+    EXPECT_FALSE(of({on}, 15, 20)) << "somebody may have switched it off since";
+    auto word = fence;
+    word.proof->kind = model::fence_proof_kind::operator_word;
+    EXPECT_FALSE(of({word}, 15, 20)) << "no power-on follows a word";
+}
+
 struct orphans : ::testing::Test {
     left_over one{.victim = {.state = daemon_state::dead, .state_id = 11, .heartbeat_id = 20}, .may_detect = true};
     fence_memory memory;
@@ -125,6 +158,24 @@ TEST_F(orphans, AC119_R37_what_has_a_valid_proof_is_taken_up_at_once) {
     EXPECT_FALSE(at(179s));
     one.record = own_record::fenced;
     EXPECT_EQ(at(0s), fence_origin::recovering);
+}
+
+TEST_F(orphans, R38_a_power_on_that_is_owed_is_given_once_the_recovery_is_ended) {
+    one.victim.state = daemon_state::fenced;
+    one.victim.proof = {.record = "r", .by = "hv1", .which = fence_proof::power, .is_valid = true};
+    one.record = own_record::fenced;
+    look(start);
+    EXPECT_FALSE(at(1h)) << "whose fence came to its end";
+    one.is_power_owed = true;
+    EXPECT_EQ(at(0s), fence_origin::recovering);
+    memory.ended(fence_end::abandoned, 11, 20, start);
+    EXPECT_EQ(at(0s), fence_origin::recovering);
+    memory.ended(fence_end::done, 11, 20, start);
+    EXPECT_FALSE(at(1h)) << "though its record may not say so yet";
+    memory = {};
+    look(start);
+    one.victim.proof->is_valid = false;
+    EXPECT_FALSE(at(1h)) << "another fenced it since";
 }
 
 TEST_F(orphans, R37_a_recovery_on_a_lease_that_somebody_left_is_taken_up_at_once) {
