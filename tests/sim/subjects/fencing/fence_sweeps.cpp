@@ -68,6 +68,10 @@ constexpr sweep_operation fence_operations[] = {
      "put /nodes/hv3/daemonstate fenced", fence_thinning},
     {"fence-of-eight-machines", "hv1 hv2 hv3", PVC_BOARDS PVC_THREE_RUN PVC_MACHINE PVC_SEVEN_MORE "wait 45s\n",
      "switch-off hv3 for 500s\nwait 60s", 4 * fence_thinning},
+    {"fence-confirmed", "hv1 hv2 hv3",
+     PVC_BOARDS PVC_THREE_RUN PVC_MACHINE "wait 45s\nboard hv3 silent for 400s\nswitch-off hv3 for 500s\n"
+                                          "until /nodes/hv3/daemonstate = dead within 60s\nwait 20s\n",
+     "confirm-fence hv1 hv3\nwait 60s", fence_thinning},
 };
 
 }  // namespace
