@@ -129,7 +129,12 @@ std::vector<model::client_network> client_networks::tell_gateways() {
     std::vector<model::client_network> all;
     for (const auto& [vni, row] : rows_) {
         if (row.wanted && row.standing && row.standing->type != row.wanted->type) {
-            all.push_back(*row.standing);  // its machines go on using it until the other type is there
+            // Its machines go on using it until the other type is there, unless somebody has another bridge in its
+            // place.
+            const bool is_there = !without.contains(vni) || row.plan->stays || bridges_.known().contains(vni);
+            if (is_there) {
+                all.push_back(*row.standing);
+            }
         } else if (row.wanted && !without.contains(vni)) {
             all.push_back(*row.wanted);
         }

@@ -257,6 +257,11 @@ role_addresses::places role_addresses::found_in(const model::network_state& seen
         devices.insert(one.where.device);
     }
     places found = policy::addresses_beside(all_, seen);
+    // What its owner gave to a bridge of his own, which has come in the place of a network's, is his.
+    std::erase_if(found, [&](const auto& one) {
+        return is_stray(one) && !is_dropped(one) &&
+               !policy::is_bridge_of_network(one.device, *node_.config, seen, bridges_->known(), bridges_->whose());
+    });
     auto left = policy::gateways_left_behind(*node_.config, seen, bridges_->known(), bridges_->whose());
     // Likewise on bridges that the record does not have yet.
     for (const auto& one : dropped_) {

@@ -228,7 +228,8 @@ std::string network_planner::why_bridge_is_foreign() const {
     for (const auto& one : seen_.addresses_of(bridge_->index)) {
         const auto& address = one.address.address;
         const auto& family = address.is_v4() ? wanted_.ip4 : wanted_.ip6;
-        const bool is_gateway = is_managed() && family.network && is_in(address, *family.network);
+        const auto gateway = is_managed() ? family.gateway_address() : std::nullopt;
+        const bool is_gateway = gateway && gateway->address == address;
         if (is_given(one) && !is_gateway) {
             return "the address " + one.address.text();
         }

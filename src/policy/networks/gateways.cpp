@@ -311,6 +311,17 @@ std::vector<placed_address> gateways_left_behind(const config::node_config& conf
     return left;
 }
 
+bool is_bridge_of_network(std::string_view name, const config::node_config& config, const model::network_state& seen,
+                          const own_bridges& own, const whose_links* whose) {
+    const auto* link = seen.find(name);
+    const auto vni = link == nullptr ? std::nullopt : model::vni_of(link->name, "vmbr");
+    if (!vni) {
+        return false;
+    }
+    return index_of(own, *vni) == link->index ||
+           (whose != nullptr && is_as_left(own_links(config, seen, *whose), seen, *link, *vni));
+}
+
 std::vector<placed_address> addresses_beside(std::span<const role_address> all, const model::network_state& seen) {
     std::set<std::string_view> devices;
     for (const auto& one : all) {

@@ -253,6 +253,43 @@ TEST_F(whose_links_test, a_vlan_that_the_host_gets_while_its_network_is_made_sta
     EXPECT_NE(hv1.kernel.link("vlan401"), nullptr) << hv1.log();
 }
 
+// In the place of its network's, which the primary has a gateway on, and which is to be of another type: by its name
+// alone it is nobody's of the cluster.
+TEST_F(whose_links_test, a_bridge_that_somebody_made_in_the_place_of_a_networks_keeps_what_it_has) {
+    auto& hv1 = stage_primary();
+    put_network(1002, {{"/ip6_network", "fd00:2::/64"}, {"/ip6_gateway", "fd00:2::1"}});
+    ASSERT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1002") == "fd00:2::1/64"; })) << hv1.log();
+    const auto make_theirs = [&] {
+        ASSERT_TRUE(hv1.kernel.apply(model::delete_link{"vmbr1002"}));
+        ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"vmbr1002"}));
+        hv1.kernel.add("vmbr1002", "192.0.2.5/24");
+        ASSERT_TRUE(hv1.kernel.apply(model::set_up{"vmbr1002"}));
+    };
+    make_theirs();
+    EXPECT_FALSE(within(35s, [&] { return addresses(hv1, "vmbr1002") != "192.0.2.5/24"; }))
+        << addresses(hv1, "vmbr1002") << hv1.log();
+    change(1002, {{"/nettype", "bridged"}});
+    EXPECT_FALSE(within(35s, [&] { return addresses(hv1, "vmbr1002") != "192.0.2.5/24"; }))
+        << addresses(hv1, "vmbr1002") << hv1.log();
+    EXPECT_EQ(hv1.times_logged("network 1002: vmbr1002 is somebody else's: it has the address 192.0.2.5/24"), 1U)
+        << hv1.log();
+    // Once it has gone the network is what it is to be.
+    ASSERT_TRUE(hv1.kernel.apply(model::delete_link{"vmbr1002"}));
+    EXPECT_TRUE(within(5s, [&] { return link(hv1, "vlan1002").find("master vmbr1002") != std::string::npos; }))
+        << hv1.log();
+}
+
+// Also an address of the network that no key names.
+TEST_F(whose_links_test, a_bridge_with_an_address_that_no_key_names_is_the_hosts) {
+    auto& hv1 = stage_primary();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"vmbr1003"}));
+    hv1.kernel.add("vmbr1003", "10.1.3.77/24");
+    put_network(1003, {{"/ip4_network", "10.1.3.0/24"}, {"/ip4_gateway", "10.1.3.1"}});
+    EXPECT_FALSE(within(35s, [&] { return addresses(hv1, "vmbr1003") != "10.1.3.77/24"; }))
+        << addresses(hv1, "vmbr1003") << hv1.log();
+    EXPECT_TRUE(hv1.logged("network 1003: vmbr1003 is somebody else's: it has the address 10.1.3.77/24"));
+}
+
 // Else the daemon after this one would take it for what a daemon had made.
 TEST_F(whose_links_test, a_link_is_not_used_before_that_could_be_noted) {
     auto& hv1 = stage();

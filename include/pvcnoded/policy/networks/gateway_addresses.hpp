@@ -29,6 +29,12 @@ namespace pvc::policy {
                                                                const model::network_state& seen, const own_bridges& own,
                                                                const whose_links* whose);
 
+// Whether the bridge of this name is one that a node daemon made, known as above: only there is what no key names
+// anybody's to remove.
+[[nodiscard]] bool is_bridge_of_network(std::string_view name, const config::node_config& config,
+                                        const model::network_state& seen, const own_bridges& own,
+                                        const whose_links* whose);
+
 // What is on the devices of these addresses: global ones, whosever they are.
 [[nodiscard]] std::vector<placed_address> addresses_beside(std::span<const role_address> all,
                                                            const model::network_state& seen);

@@ -316,7 +316,11 @@ void quiet_nodes_rest(judge& of) {
 
 // A base that had a port's place is gone, and the other one, for which it was taken away, is not there.
 struct bases_seen {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> of;  // by member and VNI
+    struct base {
+        std::string name;
+        int lower = 0;
+    };
+    std::map<std::pair<std::uint32_t, std::uint32_t>, base> of;  // by member and VNI
 };
 
 std::string wrong_with_bases(const judge& of, const member& one) {
@@ -326,19 +330,22 @@ std::string wrong_with_bases(const judge& of, const member& one) {
     for (const auto& network : networks_of(of.world)) {
         auto& before = known[{one.number, network.vni}];
         const auto* bridge = seen.find(network.bridge());
-        std::string now;
+        bases_seen::base now;
         for (const auto* prefix : {"vxlan", "vlan"}) {
             const auto* base = seen.find(prefix + std::to_string(network.vni));
-            now = base != nullptr && bridge != nullptr && base->master == bridge->index ? base->name : now;
+            if (base != nullptr && bridge != nullptr && base->master == bridge->index) {
+                now = {base->name, base->lower};
+            }
         }
         const bool is_managed = network.type == model::network_type::managed;
         const auto* lower = seen.find(is_managed ? one.node.settings.cluster_device : one.node.settings.bridge_device);
-        const bool was_other = !before.empty() && before != network.base();
-        const auto* below = seen.find(is_managed ? one.node.settings.bridge_device : one.node.settings.cluster_device);
+        const bool was_other = !before.name.empty() && before.name != network.base();
+        // The very one that it stood on: another of its name may have come by now.
+        const bool is_device_gone = seen.find(before.lower) == nullptr;
         const bool is_excused = of.world.performed.contains("damage") || of.world.performed.contains("pull-cable") ||
-                                of.world.performed.contains("strangers-bridge") || below == nullptr;
-        if (now.empty() && was_other && lower == nullptr && bridge != nullptr && !is_excused && wrong.empty()) {
-            wrong = fmt::format("{}: {} is gone from {}, and {} cannot be made", one.name(), before, bridge->name,
+                                of.world.performed.contains("strangers-bridge") || is_device_gone;
+        if (now.name.empty() && was_other && lower == nullptr && bridge != nullptr && !is_excused && wrong.empty()) {
+            wrong = fmt::format("{}: {} is gone from {}, and {} cannot be made", one.name(), before.name, bridge->name,
                                 network.base());
         }
         before = now;

@@ -487,6 +487,7 @@ TEST(client_strangers, a_bridge_of_somebody_else_is_refused) {
         }
         auto network = managed(7);
         network.ip4.network = parse_host_address("10.7.0.0/24").value();
+        network.ip4.gateway = parse_host_address("10.7.0.9/24").value().address;
         auto memory = known;
         if (memory.bridge != 0) {
             memory.bridge = kernel.link("vmbr7").index;
@@ -499,6 +500,8 @@ TEST(client_strangers, a_bridge_of_somebody_else_is_refused) {
               "error network-refused: network 7: vmbr7 is somebody else's: it has the address 192.0.2.5/24\n");
     EXPECT_EQ(remarks_of(plan_with("", "fd00:77::5/64").remarks),
               "error network-refused: network 7: vmbr7 is somebody else's: it has the address fd00:77::5/64\n");
+    EXPECT_EQ(remarks_of(plan_with("vnet0", "10.7.0.8/24").remarks),
+              "error network-refused: network 7: vmbr7 is somebody else's: it has the address 10.7.0.8/24\n");
     EXPECT_TRUE(plan_with("ens9", "192.0.2.5/24").steps.empty());
     for (const auto& [port, address] : std::vector<std::pair<std::string, std::string>>{
              {"", ""}, {"vnet0", ""}, {"vnet0", "10.7.0.9/24"}, {"", "fe80::1/64"}}) {
@@ -516,6 +519,7 @@ TEST(client_strangers, an_address_of_a_dhcp_client_is_somebodys) {
     const auto config = config_of(client_words());
     auto network = managed(7);
     network.ip4.network = parse_host_address("10.7.0.0/24").value();
+    network.ip4.gateway = parse_host_address("10.7.0.1/24").value().address;
     struct row {
         std::string address;
         bool is_permanent;
