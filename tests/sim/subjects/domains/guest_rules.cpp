@@ -96,6 +96,11 @@ void removed_machines_stay_removed(judge& of, const seen_change& seen) {
     }
 }
 
+bool lists(const judge& of, const std::string& node, const uuid& id) {
+    const auto list = of.world.ensemble.get("/nodes/" + node + "/runningdomains").value_or("");
+    return list.find(pvc::to_text(id)) != std::string::npos;
+}
+
 void listen_to_hypervisors(judge& of) {
     of.world.hardware.rbd.on_break = [&of](const std::string& by, const std::string& image,
                                            const storage::rbd_lock& which) {
@@ -117,17 +122,21 @@ void listen_to_hypervisors(judge& of) {
         if (of.world.find_foreign(machine) == nullptr) {
             return;
         }
+        auto& all = of.state<machines_seen>();
         if (!guest.is_there() && of.world.hardware.centre.running_copies(guest.id) == 0) {
-            of.state<machines_seen>().rash_starts.erase(guest.id);
-        } else if (guest.what() != model::guest_class::incoming && !guest.executes() &&
-                   !of.state<machines_seen>().start_is_ours[pvc::to_text(guest.id)]) {
-            const bool is_listed = std::ranges::any_of(of.world.members, [&](const auto& one) {
-                const auto list = of.world.ensemble.get(one->root() + "/runningdomains").value_or("");
-                return list.find(pvc::to_text(guest.id)) != std::string::npos;
-            });
-            if (is_listed) {
-                of.state<machines_seen>().rash_starts.insert(guest.id);
-            }
+            all.rash_starts.erase(guest.id);
+        }
+        const bool is_made = guest.is_there() && guest.what() != model::guest_class::incoming && !guest.executes();
+        // It lists what it has made, not what it makes: ours could not know.
+        const bool was_unlisted =
+            !is_made && all.made_by_reference.erase(guest.id) > 0 && guest.executes() && !lists(of, machine, guest.id);
+        if (is_made) {
+            all.made_by_reference.insert(guest.id);
+        }
+        const auto is_listed = [&](const auto& one) { return lists(of, one->name(), guest.id); };
+        if ((is_made || was_unlisted) && !all.start_is_ours[pvc::to_text(guest.id)] &&
+            std::ranges::any_of(of.world.members, is_listed)) {
+            all.rash_starts.insert(guest.id);
         }
     });
     // Also of one that ends again at once.

@@ -72,6 +72,7 @@ struct machines_seen {
     std::set<std::pair<std::uint32_t, std::int64_t>> listed;  // by a member's number and a machine's
     std::map<uuid, time_point> last_ran;
     std::map<std::string, bool> start_is_ours;  // by machine's UUID: a daemon of ours wrote its last `start`
+    std::set<uuid> made_by_reference;           // on a reference node, and does not run yet
     std::set<uuid> rash_starts;                 // a reference node started it, on a client's word, beside ours
 };
 
