@@ -383,5 +383,32 @@ TEST_F(host_network_test, routes_by_advertisements_survive_forwarding) {
     EXPECT_EQ(hv1.kernel.sysctls().read("net/ipv6/conf/all/forwarding"), "1");
 }
 
+// A takeover with IPv6 gateways wants forwarding too; it took the default route of a host whose settings had been
+// refused.
+TEST_F(host_network_test, routes_by_advertisements_survive_the_forwarding_of_a_takeover) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"br9"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"br9"}));
+    hv1.kernel.advertise("br9", *parse_network_v6("2001:db8::/64"));
+    const std::string accept = "net/ipv6/conf/br9/accept_ra";
+    const std::string forwarding = "net/ipv6/conf/all/forwarding";
+    hv1.network.broken.insert_or_assign("set " + accept, failure(errc::refused, accept, "Operation not permitted"));
+    const auto has_route = [&] { return hv1.kernel.has_advertised_route("br9"); };
+    ASSERT_TRUE(has_route());
+    put_network(1001, {{"/ip6_network", "fd00:1::/64"}, {"/ip6_gateway", "fd00:1::1"}});
+    start(hv1);
+    put_peer("hv2", "coordinator", "run", "secondary");
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    beat(5s);
+    EXPECT_EQ(addresses(hv1, "vmbr1001"), "fd00:1::1/64") << hv1.log();
+    EXPECT_EQ(hv1.kernel.sysctls().read(forwarding), "0");
+    EXPECT_TRUE(has_route());
+    hv1.network.broken.clear();
+    EXPECT_TRUE(within(31s, [&] { return hv1.kernel.sysctls().read(forwarding) == "1"; })) << hv1.log();
+    EXPECT_EQ(hv1.kernel.sysctls().read(accept), "2");
+    EXPECT_TRUE(has_route());
+}
+
 }  // namespace
 }  // namespace pvc::node

@@ -175,6 +175,26 @@ TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced)
     EXPECT_TRUE(frames.empty());
 }
 
+// Looks take at most a tenth of the time, counted from the one before: neighbours lost the address for 5 s.
+TEST_F(role_addresses_test, a_look_that_hung_long_ago_delays_no_announcement) {
+    auto& hv1 = stage_primary();
+    hv1.network.hang();
+    hv1.network.lose_events();
+    beat(2s);
+    hv1.network.end_hang();
+    beat(60s);
+    std::optional<time_point> announced;
+    hv1.addresses.on_frame = [&](const std::string& /*device*/, const ip::address& /*address*/,
+                                 netlink::announced_as /*which*/) {
+        announced = announced.value_or(loop.clock().now());
+    };
+    const time_point begun = loop.clock().now();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_hardware{"brcluster", {0x06, 0, 0, 0, 0, 9}}));
+    beat(8s);
+    ASSERT_TRUE(announced) << hv1.log();
+    EXPECT_LE(*announced - begun, 500ms);
+}
+
 // Who is named does not matter to that: the address is here.
 TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced_whoever_is_named) {
     auto& hv1 = stage_primary();
