@@ -332,6 +332,12 @@ async::awaitable<role_addresses::places> role_addresses::present(time_point unti
                 foreign_.insert(bridge.name);
             }
         }
+        for (const auto& one : all_) {
+            if (!is_gateway(one.where) &&
+                !policy::reached_without(one.where.device, *seen, one.where.address).empty()) {
+                foreign_.insert(one.where.device);
+            }
+        }
         found = found_in(*seen);
         lost_ = routes_lost_in(*seen);
         co_return found;

@@ -11,9 +11,8 @@ namespace pvc::policy {
 bool is_former_bridge(const config::node_config& config, const model::network_state& seen, const host_ports& ports,
                       const model::network_link& link) {
     const auto is_on_it = [&](const auto& one) {
-        const auto* port = seen.find(one.first);
-        return one.second.bridge == link.name && port != nullptr && port->index == one.second.index &&
-               port->master == link.index;
+        const auto* port = seen.find(one.second.index);
+        return one.second.bridge == link.name && port != nullptr && port->master == link.index;
     };
     return link.kind == "bridge" &&
            std::ranges::find(config.host_bridges, link.name, &config::host_bridge::name) == config.host_bridges.end() &&

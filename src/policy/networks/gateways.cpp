@@ -81,12 +81,28 @@ bool is_whole_range(const host_address& network) {
     return network.prefix <= 8 || text == "172.16.0.0/12" || text == "192.168.0.0/16";
 }
 
+// So large that it is nobody's: with a gateway in it most of what the host reaches by its default route would be looked
+// for in the client network.
+bool is_as_default_route(const host_address& network) {
+    constexpr int least_v4 = 8;
+    constexpr int least_v6 = 16;
+    constexpr int least_private_v6 = 8;  // fd00::/8
+    if (network.address.is_v4()) {
+        return network.prefix < least_v4;
+    }
+    const bool is_private = (network.address.to_v6().to_bytes()[0] & 0xfeU) == 0xfcU;
+    return network.prefix < (is_private ? least_private_v6 : least_v6);
+}
+
 // Which of the host's own networks would be reached otherwise with this gateway, in words; "": none. A route to the
 // whole of it, or to a part, would lead into the client network; a wider one changes nothing, as the kernel prefers the
 // host's own. An address in one of them would be this node's, whoever has it there.
 std::string overlapped_network(const host_address& gateway, const config::node_config& config,
                                std::span<const host_reach> reach) {
     const host_address client{network_address_of(gateway), gateway.prefix};
+    if (is_as_default_route(client)) {
+        return "is as good as a default route of this host";
+    }
     for (const auto role :
          {config::network_role::cluster, config::network_role::storage, config::network_role::upstream}) {
         const auto own = config.networks[role].subnet.canonical();

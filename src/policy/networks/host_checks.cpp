@@ -215,6 +215,32 @@ std::vector<model::set_sysctl> sysctls_to_set(
     return steps;
 }
 
+std::string reached_without(const std::string& bridge, const model::network_state& seen, const host_address& address) {
+    const auto* link = seen.find(bridge);
+    const auto ports = link == nullptr ? std::vector<const model::network_link*>() : seen.ports_of(link->index);
+    const auto network = model::connected_network(address);
+    if (!network || !std::ranges::all_of(ports, [](const auto* port) { return is_guest_port(*port); })) {
+        return {};
+    }
+    // The kernel prefers a smaller network, and of two that are the same the one without a metric.
+    const auto is_other_way = [&](int over, const host_address& to) {
+        const auto* other = seen.find(over);
+        return other != nullptr && other != link && !other->is_loopback && to.prefix <= network->prefix &&
+               is_in(network->address, to);
+    };
+    for (const auto& one : seen.connected_routes()) {
+        if (is_other_way(one.link, one.network)) {
+            return std::string(seen.name_of(one.link));
+        }
+    }
+    for (const auto& one : seen.link_routes()) {
+        if (one.table == model::main_table && !one.is.is_default() && is_other_way(one.link, one.is.to)) {
+            return std::string(seen.name_of(one.link));
+        }
+    }
+    return {};
+}
+
 std::string why_no_bridge(const model::network_state& seen, const std::string& name) {
     const auto* link = seen.find_by_any_name(name);
     if (link != nullptr && link->name != name) {

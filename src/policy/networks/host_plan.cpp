@@ -260,11 +260,17 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
     add_unit("bridge " + bridge.name, std::move(steps));
     for (const auto& address : addresses_.at(bridge.name).own) {
         const auto present = link == nullptr ? std::vector<link_address>() : seen_.addresses_of(link->index);
-        if (std::ranges::find(present, address, &link_address::address) == present.end()) {
+        const auto over = moves_.contains(bridge.name) ? "" : reached_without(bridge.name, seen_, address);
+        if (std::ranges::find(present, address, &link_address::address) != present.end()) {
+            plan_connected(*link, address);
+        } else if (!over.empty()) {
+            remark(message::network_device_configured, true,
+                   fmt::format("{} is not added on {}, which has no port: this host reaches its network over {}, and "
+                               "would lose it; nor are addresses of the primary in that network",
+                               address.text(), bridge.name, over));
+        } else {
             add_unit(fmt::format("address {} on {}", address.text(), bridge.name),
                      {model::add_address{bridge.name, address}});
-        } else {
-            plan_connected(*link, address);
         }
     }
     const auto* device = seen_.find(bridge.device);
@@ -353,9 +359,7 @@ const network_link* host_planner::sole_user(const network_link& device) const {
 
 // The configuration gave it to the bridge that it is a port of.
 bool host_planner::is_recorded_port(const network_link& link) const {
-    const auto found = ports_.find(link.name);
-    return link.master != 0 && found != ports_.end() && found->second.index == link.index &&
-           found->second.bridge == seen_.name_of(link.master);
+    return is_recorded(ports_, seen_, link);
 }
 
 // Of the bridge, beside its device: what leads out of this machine. Two of them that lead to one network are a loop.

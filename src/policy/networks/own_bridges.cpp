@@ -130,12 +130,21 @@ host_ports ports_after_look(const host_ports& before, const config::node_config&
             }
         }
     }
-    std::erase_if(now, [&](const auto& one) {
-        const auto* link = seen.find(one.first);
-        return link == nullptr || link->index != one.second.index || link->master == 0 ||
-               seen.name_of(link->master) != one.second.bridge;
-    });
-    return now;
+    // Somebody may have called it otherwise since: its index tells.
+    host_ports there;
+    for (const auto& [name, one] : now) {
+        const auto* link = seen.find(one.index);
+        if (link != nullptr && link->master != 0 && seen.name_of(link->master) == one.bridge) {
+            there[link->name] = one;
+        }
+    }
+    return there;
+}
+
+bool is_recorded(const host_ports& ports, const model::network_state& seen, const model::network_link& link) {
+    return link.master != 0 && std::ranges::any_of(ports, [&](const auto& one) {
+               return one.second.index == link.index && one.second.bridge == seen.name_of(link.master);
+           });
 }
 
 host_ports with_ports_of(host_ports before, std::span<const model::network_change> steps,

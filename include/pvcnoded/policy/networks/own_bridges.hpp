@@ -71,6 +71,9 @@ struct whose_links {
 // Likewise: those of `before` that still are ports of the same bridge, and those that `config` names.
 [[nodiscard]] host_ports ports_after_look(const host_ports& before, const config::node_config& config,
                                           const model::network_state& seen);
+// It is a port of the bridge that it has on the record, whatever it is called by now.
+[[nodiscard]] bool is_recorded(const host_ports& ports, const model::network_state& seen,
+                               const model::network_link& link);
 // And those that these steps make, so that they are known also if the daemon dies right after: what comes to nothing
 // goes with the next look.
 [[nodiscard]] host_ports with_ports_of(host_ports before, std::span<const model::network_change> steps,

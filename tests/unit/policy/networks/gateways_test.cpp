@@ -3,6 +3,7 @@
 
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace pvc::policy {
@@ -195,6 +196,38 @@ TEST(gateways, a_network_that_would_change_what_the_host_reaches_by_itself_has_n
 }
 
 // Both are kept as they are, and it is said.
+// Anybody who may make networks could take the ways of each primary.
+TEST(gateways, a_network_that_is_as_good_as_a_default_route_has_none) {
+    const auto config = config_of({});
+    struct row {
+        std::string network;
+        std::string gateway;
+        bool has_one;
+    };
+    for (const auto& one : std::vector<row>{{"128.0.0.0/1", "199.0.0.1", false},
+                                            {"96.0.0.0/7", "97.0.0.1", false},
+                                            {"97.0.0.0/8", "97.0.0.1", true},
+                                            {"2000::/3", "2a00::99", false},
+                                            {"2a00::/15", "2a00::99", false},
+                                            {"2a00::/16", "2a00::99", true},
+                                            {"fc00::/7", "fd00:7::1", false},
+                                            {"fd00::/8", "fd00:7::1", true}}) {
+        auto network = network_of(7, "");
+        auto& family = one.network.find(':') == std::string::npos ? network.ip4 : network.ip6;
+        family.network = parse_host_address(one.network).value();
+        family.gateway = ip::make_address(one.gateway);
+        const std::vector all{network};
+        EXPECT_EQ(gateway_addresses(all, config).size(), one.has_one ? 1U : 0U) << one.network;
+        const auto conflicts = gateway_conflicts(all, config);
+        ASSERT_EQ(conflicts.size(), one.has_one ? 0U : 1U) << one.network;
+        if (!one.has_one) {
+            EXPECT_EQ(conflicts[0].text, fmt::format("network 7: {} is as good as a default route of this host: its "
+                                                     "gateway {} is not set",
+                                                     one.network, one.gateway));
+        }
+    }
+}
+
 TEST(gateways, networks_that_overlap_each_other_are_told) {
     const auto config = config_of(network_words::all_on("eth0"));
     const auto overlaps = [&](const std::vector<model::client_network>& all) {

@@ -233,5 +233,65 @@ TEST(host_ports_test, one_device_becomes_three) {
 
 // ---- a host that the system's own configuration set up
 
+// Its index tells whose it is: beside it the device that is called so now would make a loop.
+TEST(host_ports_test, a_port_that_somebody_called_otherwise_goes_before_the_new_one_of_its_name) {
+    auto kernel = bare_host({"eth0", "eth1", "eth2"});
+    auto renamed = link_named("old4", "veth");
+    renamed.is_up = true;
+    kernel.add(renamed);
+    const auto config = config_of({});
+    network_words words;
+    words.cluster_device = "old4";
+    settle(kernel, config_of(words));
+    const host_ports ports{{"eth0", {kernel.link("old4").index, "brcluster"}}};  // as it was called then
+    EXPECT_TRUE(ports_after_look(ports, config, kernel.state()).contains("old4"));
+    for (int look = 0; look < 3; ++look) {
+        carry_out(kernel, plan_host(config, kernel.state(), ports));
+    }
+    EXPECT_EQ(ports_of(kernel, "brcluster"), texts{"eth0"});
+}
+
+// As bridges of libvirt, Proxmox and NetworkManager are: the daemon's own gets no port, and its address there would
+// lead nowhere, while the kernel prefers it.
+TEST(host_ports_test, a_bridge_without_a_port_takes_no_network_from_where_the_host_reaches_it) {
+    for (const auto* theirs : {"10.0.0.2/24", "10.0.0.9/24", "10.0.0.2/16"}) {
+        auto kernel = bare_host({"eth0", "eth1", "eth2"});
+        const auto config = config_of({});
+        kernel.add(link_named("br0", "bridge"));
+        kernel.apply(model::set_up{"br0"});
+        kernel.apply(model::set_master{"eth0", "br0"});
+        kernel.add_address("br0", theirs);
+        const auto plan = settle(kernel, config);
+        EXPECT_EQ(kernel.addresses_of("brcluster"), texts{}) << theirs;
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-device-configured: 10.0.0.2/24 is not added on brcluster, which has no port: this "
+                  "host reaches its network over br0, and would lose it; nor are addresses of the primary in that "
+                  "network\n"
+                  "error network-device-elsewhere: device eth0 is a port of br0 and not of brcluster: it is not "
+                  "moved\n")
+            << theirs;
+        // Once the device is free, it is as it shall be.
+        kernel.apply(model::set_master{"eth0", ""});
+        kernel.apply(model::remove_address{"br0", *parse_host_address(theirs)});
+        settle(kernel, config);
+        EXPECT_EQ(kernel.addresses_of("brcluster"), texts{"10.0.0.2/24"}) << theirs;
+    }
+}
+
+TEST(host_ports_test, what_takes_the_frames_of_a_device_leaves_its_network_where_it_is) {
+    for (const auto* place : {"eth0", "mv0"}) {
+        auto kernel = bare_host({"eth0", "eth1", "eth2"});
+        auto user = link_named("mv0", "macvlan");
+        user.lower = kernel.link("eth0").index;
+        kernel.add(user);
+        kernel.apply(model::set_up{"eth0"});
+        kernel.apply(model::set_up{"mv0"});
+        kernel.add_address(place, "10.0.0.2/24");
+        settle(kernel, config_of({}));
+        EXPECT_EQ(kernel.addresses_of("brcluster"), texts{}) << place;
+        EXPECT_EQ(kernel.addresses_of(place), texts{"10.0.0.2/24"});
+    }
+}
+
 }  // namespace
 }  // namespace pvc::policy
