@@ -244,11 +244,17 @@ void follow_references(judge& of, const seen_change& seen) {
     }
 }
 
-// Whoever takes the role over has to wait for it.
-bool is_locked_by_client(const judge& of) {
+// Whoever takes the role over has to wait for it, also where a contender hears late that he has it.
+bool is_locked_by_another(const judge& of, const member& taking) {
     const std::string key = "/config/primary_node";
-    return std::ranges::any_of(of.world.ensemble.children(key), [&](const auto& name) {
-        return name.find("lock__") != std::string::npos && value_of(of, key + '/' + name) == "client";
+    const auto children = of.world.ensemble.children(key);
+    return std::ranges::any_of(children, [&](const std::string& name) {
+        const std::string holder = value_of(of, key + '/' + name);
+        const auto is_his = [&](const auto& one) {
+            return one.get() != &taking && holder.starts_with(one->name() + ':') && !of.world.is_calm(*one);
+        };
+        return name.find("lock__") != std::string::npos &&
+               (holder == "client" || std::ranges::any_of(of.world.members, is_his));
     });
 }
 
@@ -272,7 +278,7 @@ void somebody_has_them(judge& of) {
         const std::string role = value_of(of, one->root() + "/routerstate");
         return one.get() != taking && (role == "primary" || role == "relinquish" || role == "takeover");
     });
-    if (!is_heard || has_other || is_locked_by_client(of)) {
+    if (!is_heard || has_other || is_locked_by_another(of, *taking)) {
         now.from.clear();
         return;
     }

@@ -71,36 +71,83 @@ TEST_F(address_rules_test, one_without_power_has_none) {
     EXPECT_EQ(hv1.role_addresses(), "172.17.0.1/16 on docker0");  // somebody else's
 }
 
-// A reference node that has said `run`, and is told to take the role and to give it away before it beats: ours does not
-// hear it, and waits (rule C1).
-TEST(hand_over_rule, asks_nothing_of_who_does_not_hear_the_giver) {
-    cluster_settings settings;
-    settings.nodes.push_back({.name = "hv1", .coordinators = {"hv1", "ref1"}, .networking = true});
-    settings.foreign = {"ref1"};
-    settings.foreign_first_beat = 19s;
-    cluster world(std::move(settings));
-    judge watch(world);
-    const auto until = [&](std::string_view path, std::string_view value) {
+// A reference node gives the role to hv1.
+class hand_over_rule : public ::testing::Test {
+protected:
+    explicit hand_over_rule(duration first_beat = {}) : world(settings(first_beat)) {
+        perform("start hv1");
+        until("/nodes/hv1/routerstate", "primary");
+        perform("start hv2");
+        pass(46s);  // they are calm
+        perform("start ref1");
+        until("/nodes/ref1/daemonstate", "run");
+    }
+    static cluster_settings settings(duration first_beat) {
+        cluster_settings wanted;
+        for (const auto* name : {"hv1", "hv2"}) {
+            wanted.nodes.push_back({.name = name, .coordinators = {"hv1", "hv2", "ref1"}, .networking = true});
+        }
+        wanted.foreign = {"ref1"};
+        wanted.foreign_first_beat = first_beat;
+        return wanted;
+    }
+    void perform(std::string_view line) { ASSERT_TRUE(world.perform(*parse_action(line))) << line; }
+    void pass(duration time) {
+        world.later.after(time, [] {});
+        for (const time_point end = world.now() + time; world.now() < end && world.step();) {
+            watch.look();
+        }
+    }
+    void until(std::string_view path, std::string_view value) {
         const time_point end = world.now() + 60s;
         while (world.now() < end && world.ensemble.get(path) != value && world.step()) {
             watch.look();
         }
         ASSERT_EQ(world.ensemble.get(path), value);
-    };
-    ASSERT_TRUE(world.perform(*parse_action("start hv1")));
-    until("/nodes/hv1/routerstate", "primary");
-    world.later.after(46s, [] {});  // it is calm
-    const time_point calm = world.now() + 46s;
-    while (world.now() < calm && world.step()) {
-        watch.look();
     }
-    ASSERT_TRUE(world.perform(*parse_action("start ref1")));
-    until("/nodes/ref1/daemonstate", "run");
-    ASSERT_TRUE(world.perform(*parse_action("make-primary ref1")));
+    // Somebody contends for the role before hv1 is named.
+    void hand_over_beside(const std::string& holder) {
+        perform("make-primary ref1");
+        until("/nodes/ref1/routerstate", "primary");
+        pass(46s);
+        const auto made =
+            world.ensemble.create("/config/primary_node/6f892bb59b4541c699e870a841d1568b__lock__", holder,
+                                  zookeeper::create_mode::ephemeral_sequential, world.ensemble.open_session());
+        ASSERT_TRUE(made);
+        perform("make-primary hv1");
+        until("/nodes/ref1/routerstate", "relinquish");
+        pass(6s);
+    }
+    [[nodiscard]] std::string broken() const { return watch.broken() ? watch.broken()->invariant : ""; }
+
+    cluster world;
+    judge watch{world};
+};
+
+TEST_F(hand_over_rule, asks_for_the_addresses_in_time) {
+    hand_over_beside("hv2:1000:coordinator:contend for the primary role");
+    EXPECT_EQ(broken(), "handed_over_in_time");
+}
+
+TEST_F(hand_over_rule, waits_for_a_contender_who_hears_late_that_he_has_the_lock) {
+    perform("answer-delay hv2 5s for 200s");
+    hand_over_beside("hv2:1000:coordinator:contend for the primary role");
+    EXPECT_EQ(broken(), "");
+}
+
+class hand_over_rule_at_the_start : public hand_over_rule {
+protected:
+    hand_over_rule_at_the_start() : hand_over_rule(19s) {}
+};
+
+// It has said `run`, and is told to take the role and to give it away before it beats: ours does not hear it, and waits
+// (rule C1).
+TEST_F(hand_over_rule_at_the_start, asks_nothing_of_who_does_not_hear_the_giver) {
+    perform("make-primary ref1");
     until("/nodes/ref1/routerstate", "primary");
-    ASSERT_TRUE(world.perform(*parse_action("make-primary hv1")));
+    perform("make-primary hv1");
     until("/nodes/hv1/routerstate", "primary");
-    EXPECT_FALSE(watch.broken()) << watch.broken()->what;
+    EXPECT_EQ(broken(), "");
 }
 
 }  // namespace pvc::sim
