@@ -62,6 +62,7 @@ async::awaitable<said::read> guest_shell::read(time_point until) {
     if (!std::exchange(is_view_new_, false)) {
         if (machine_.where == policy::guest_recovery::at::reading) {
             view_ = co_await reader_.read(until);
+            take_lists();
         } else {
             view_ = co_await reader_.read_again(view_, until);
         }
@@ -72,6 +73,18 @@ async::awaitable<said::read> guest_shell::read(time_point until) {
         }
     }
     co_return view_.said;
+}
+
+// A machine that shuts down was read with the lists as they are.
+void guest_shell::take_lists() {
+    if (!view_.said.guest || view_.said.guest->state == model::vm_state::shutdown) {
+        return;
+    }
+    for (const auto& [node, list] : shared_.lists) {
+        if (model::lists_domain(list, machine_.id)) {
+            view_.said.guest->listed_by.push_back(node);
+        }
+    }
 }
 
 // Before each lock and each client: as in the last read of the machine.

@@ -32,6 +32,9 @@ struct recovery_shared {
     std::optional<time_point> all_done{};  // since when nobody is at work
     async::condition changed{};            // of what is above
     std::map<uuid, std::string> names{};   // of those that were read
+    // The running lists of all nodes but the dead one, from when the recovery began: what came from there before it
+    // died, half as it may be, was listed by then.
+    std::map<std::string, std::string> lists{};
 };
 
 class guest_shell {
@@ -53,6 +56,7 @@ private:
     async::awaitable<policy::recovery_said::blocklist_read> read_blocklist(time_point until);
     async::awaitable<policy::fence_said::written> write(policy::recovery_ask::write what, time_point until);
     async::awaitable<policy::recovery_said::seen_to_run> watch(std::string node, time_point until);
+    void take_lists();
     async::awaitable<std::optional<boot_time>> still_so();
     void leave_work();
     [[nodiscard]] zookeeper::transaction transaction_of(const policy::recovery_ask::write& what) const;

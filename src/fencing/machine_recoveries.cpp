@@ -39,6 +39,24 @@ bool may_be_its(std::string_view state) {
     }
 }
 
+// The running lists of all nodes but that one. Errors: those of a read.
+async::awaitable<result<std::map<std::string, std::string>>> lists_but(core::session& s, std::string node) {
+    PVC_CO_TRY(const auto names, co_await nodes_but(s, std::move(node), s.limit()));
+    std::vector<zookeeper::read_wish> wishes;
+    for (const auto& name : names) {
+        wishes.push_back({.path = model::node_path(name, model::node_key::running_domains)});
+    }
+    const auto answers = co_await s.zk.read_together(s.limit(), std::move(wishes));
+    std::map<std::string, std::string> out;
+    for (std::size_t at = 0; at < names.size(); ++at) {
+        if (!answers[at] && answers[at].error().code() != errc::not_found) {
+            co_return answers[at].error();
+        }
+        out[names[at]] = answers[at] ? answers[at]->data : std::string();
+    }
+    co_return out;
+}
+
 // 10.5 step 1: those that it listed, then all others that belong to it, by their identities. Errors: those of a read.
 async::awaitable<result<std::vector<uuid>>> machines_of(core::session& s, std::string node) {
     PVC_CO_TRY(const auto all, co_await s.zk.children(s.limit(), std::string(model::key_path::domains)));
@@ -331,6 +349,17 @@ private:
                                                                     std::map<uuid, std::string>* names = nullptr) {
         recovery_shared shared{.s = session_, .order = what, .under = under, .ports = ports_, .planning = planning_};
         shared.at_work = machines.size();
+        while (!machines.empty()) {
+            auto lists = co_await lists_but(session_, what.node);
+            if (lists) {
+                shared.lists = *std::move(lists);
+                break;
+            }
+            if (lists.error().code() == errc::session_lost || !under.holds()) {
+                break;  // nothing is done below
+            }
+            co_await placement::wait_better(session_);
+        }
         trial.dead_node = what.node;
         trial.proof = what.proof;
         trial.mark_id = what.mark_id;

@@ -161,6 +161,11 @@ recovery_step guest_recovery::decide(context& c) {
         if (keys.node != dead_node && !is_planted(defect::fence_list_trusted)) {
             return finish(c, guest_end::left_alone, "it belongs to " + shown(keys.node));
         }
+        // It had just come from there: half of it may be left, which must not go on in place of what ran since.
+        if (!keys.listed_by.empty()) {
+            return ask(c, recovery_ask::others{}, at::asking_others, recovery_limits::others,
+                       "the hypervisors of all other nodes, as one of them lists it");
+        }
         return deal_with_disks(c);
     }
     if (is_migrating(keys.state)) {

@@ -282,6 +282,27 @@ struct migrating : recovered_by_hand {
     }
 };
 
+// D125: its sender still waits for the end of the call. Without the lock of its dead node that half would go on.
+TEST(recovery, D125_what_another_node_lists_is_not_begun_anew_before_that_one_has_nothing_of_it) {
+    for (const auto answer : {remote_answer::incoming, remote_answer::hanging}) {
+        recovered_by_hand p;
+        p.keys.listed_by = {"hv2"};
+        p.others.nodes = {{"hv1", daemon_state::run, false, remote_answer::absent},
+                          {"hv2", daemon_state::run, true, answer}};
+        EXPECT_EQ(p.run(), guest_end::kept);
+        EXPECT_EQ(p.asked, lines{"ask the others"}) << "no lock is touched";
+    }
+    recovered_by_hand gone;
+    gone.keys.listed_by = {"hv2"};
+    gone.others.nodes = {{"hv2", daemon_state::run, true, remote_answer::absent}};
+    EXPECT_EQ(gone.run(), guest_end::recovered);
+    recovered_by_hand there;
+    there.keys.listed_by = {"hv2"};
+    there.others.nodes = {{"hv2", daemon_state::run, true, remote_answer::alive}};
+    EXPECT_EQ(there.run(), guest_end::recovered);
+    EXPECT_EQ(there.asked, (lines{"ask the others", "write start on hv2, where it is", "see it run on hv2"}));
+}
+
 TEST(recovery, AC125_from_a_living_source_to_a_dead_target_it_stays_where_it_lives) {
     migrating p("hv3", "hv2");
     p.others.nodes = {answered("hv1", remote_answer::absent), answered("hv2", remote_answer::alive)};
