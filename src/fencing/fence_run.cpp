@@ -291,12 +291,24 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
                        : what.what == policy::board_command::on ? power::board_command::on
                                                                 : power::board_command::status;
     is_off_sent_ = is_off_sent_ || what.what == policy::board_command::off;
+    // A program that does not even end by a signal is still waited for when the fence has long gone on.
+    struct silence {
+        std::optional<policy::board_power>& look;
+        bool is_heard = false;
+        ~silence() {
+            if (!is_heard) {
+                look = policy::board_power::unknown;
+            }
+        }
+    } silent{last_look_};
     const auto heard =
         co_await tools_.all_boards.command(*to, which, guarded_until(what.sent + zookeeper::guard_validity));
+    silent.is_heard = true;
     if (what.what == policy::board_command::status) {
         last_look_ = heard ? policy::read_power(heard->status, heard->output, heard->errors).power
                            : policy::board_power::unknown;
-    } else if (heard && (!heard->status || (*heard->status != 0 && heard->took >= policy::board_probe::silence))) {
+    } else if (heard ? !heard->status || (*heard->status != 0 && heard->took >= policy::board_probe::silence)
+                     : heard.error().code() == errc::timed_out) {
         last_look_ = policy::board_power::unknown;  // who does not take an order would not tell either
     }
     if (!heard) {

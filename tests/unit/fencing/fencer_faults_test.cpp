@@ -306,6 +306,27 @@ TEST_F(fencer_faults, a_word_is_taken_once_a_board_was_silent_to_the_first_order
     EXPECT_EQ(state(), "fenced") << hv1.log();
 }
 
+// Nor does it end by the signal that ends programs.
+TEST_F(fencer_faults, a_word_is_taken_once_an_order_has_hung) {
+    sim_node& hv1 = start();
+    hv1.boards.add([&](const async::command& what) {
+        auto program = board.answer(what);
+        if (program && what.arguments.front().ends_with("ipmitool")) {
+            program->takes = 10min;
+            program->ignores_term = true;
+        }
+        return program;
+    });
+    dead_for(60s);
+    ASSERT_TRUE(run_until([&] { return std::ranges::count(board.heard(), "off") == 1; }, 30s)) << hv1.log();
+    dead_for(10s);
+    const auto said = confirm(hv1, loop.clock().now() + 60s);
+    dead_for(65s);
+    ASSERT_TRUE(said->answer) << hv1.log();
+    EXPECT_TRUE(*said->answer) << said->answer->error().text();
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+}
+
 // The second order is under way: nobody waits behind it to ask once more what was asked just now.
 TEST_F(fencer_faults, a_word_in_the_midst_of_orders_that_are_not_answered) {
     sim_node& hv1 = start();
