@@ -124,6 +124,25 @@ TEST_F(recovery_daemons, ac118_locks_that_cannot_be_listed_for_100_s) {
     ASSERT_TRUE(run_until([&] { return value("/nodes/hv3/runningdomains").empty(); }, 60s)) << logs();
 }
 
+// Of whoever fences, and of the other one, whose machines have disks there, too.
+TEST_F(recovery_daemons, no_heartbeat_is_later_than_100_ms_while_ceph_hangs) {
+    start();
+    put_machine(u1, "web", true);
+    hardware.rbd.hangs = hardware.ceph.hangs = true;
+    cut_power();
+    const time_point from = loop.clock().now();
+    ASSERT_TRUE(run_until([&] { return value("/nodes/hv3/domainstate") == "fence-flush"; }, 120s)) << logs();
+    run_until([] { return false; }, 300s);
+    EXPECT_EQ(of(u1, "/node"), "hv3");
+    for (const auto* name : {"hv1", "hv2"}) {
+        const auto gaps = beat_gaps(name, from);
+        ASSERT_GE(gaps.size(), 60U) << name;
+        EXPECT_LE(gaps.front(), 5.1) << name;
+    }
+    hardware.rbd.hangs = hardware.ceph.hangs = false;
+    ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
+}
+
 TEST_F(recovery_daemons, ac118_a_node_that_is_back_before_the_next_try_keeps_it) {
     start();
     put_machine(u1, "web", true);
