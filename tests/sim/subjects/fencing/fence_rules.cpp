@@ -70,6 +70,16 @@ void follow_heartbeats(judge& of, const seen_change& seen) {
     if (path.starts_with(nodes) && path.ends_with("/daemonstate") && seen.what.data == "run") {
         of.state<fences_seen>().said_run[path.substr(nodes.size(), path.rfind('/') - nodes.size())] = of.world.now();
     }
+    if (path.starts_with(nodes) && path.ends_with("/daemonstate") && seen.what.what != recorded_kind::remove) {
+        auto& all = of.state<fences_seen>();
+        const std::string node = path.substr(nodes.size(), path.rfind('/') - nodes.size());
+        const bool is_dead = seen.what.data == "dead" || seen.what.data == "fenced";
+        if (is_dead) {
+            all.dead.insert(node);
+        } else if (all.dead.erase(node) > 0) {
+            all.was_dead[node] = of.world.now();
+        }
+    }
 }
 
 time_point last_beat(const judge& of, const std::string& node) {
@@ -386,7 +396,11 @@ bool may_break_for_fence(judge& of, const member& by, const std::string& image, 
     }
     return std::ranges::any_of(of.world.ensemble.children("/nodes"), [&](const std::string& name) {
         const std::string state = of.world.ensemble.get("/nodes/" + name + "/daemonstate").value_or("");
-        return (state == "fenced" || state == "dead") &&
+        // The look that it rests on may be older than the node's return.
+        const auto was_dead = of.state<fences_seen>().was_dead.find(name);
+        const bool is_just_back = was_dead != of.state<fences_seen>().was_dead.end() &&
+                                  of.world.now() - was_dead->second <= guard_time + way_of_answers;
+        return (state == "fenced" || state == "dead" || is_just_back) &&
                (is_address_of(of, name, address) || is_left_by(of, name, image));
     });
 }

@@ -5,6 +5,7 @@
 #include "sim/world/judge.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@ struct fences_seen {
     std::map<std::uint32_t, time_point> had_lock;  // until when, by member
     std::map<std::string, time_point> beat;        // of a node, committed
     std::map<std::string, time_point> said_run;    // likewise, by its daemonstate
+    std::set<std::string> dead;                    // or fenced, by its daemonstate
+    std::map<std::string, time_point> was_dead;    // likewise, until when
     std::map<std::string, time_point> went_off;    // its power
     std::map<std::string, std::string> node_of;    // by key of a machine's node
     // Of the write lock under which a node is marked: its child, and who made it.

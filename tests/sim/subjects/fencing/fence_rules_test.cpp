@@ -75,8 +75,8 @@ protected:
             seen.suffix = std::string_view(one.path).substr(end);
         }
         for (const auto* rule : world.known.rules()) {
-            const bool is_asked =
-                rule->name.starts_with("own_keys") || rule->name.starts_with("fence_") || rule->name == "one_fencer";
+            const bool is_asked = rule->name.starts_with("own_keys") || rule->name.starts_with("fence_") ||
+                                  rule->name == "one_fencer" || rule->name == "living_not_fenced";
             if (is_asked && rule->on_change != nullptr) {
                 rule->on_change(of, seen);
             }
@@ -332,6 +332,17 @@ TEST_F(fence_rules_told, locks_of_disks_are_the_fencers_where_nobody_who_lives_h
     EXPECT_FALSE(may_break_for_fence(of, hv(1), image, "10.254.0.3:0/1")) << "it lives there";
     world.ensemble.put(guest_key(the_machine, "/node"), "hv3");
     EXPECT_FALSE(may_break_for_fence(of, hv(1), "vms/other", "10.254.0.3:0/1"));
+}
+
+TEST_F(fence_rules_told, a_lock_may_be_broken_by_a_look_from_before_the_node_was_back) {
+    const std::string image = guest_image(the_machine);
+    const std::string state = "/nodes/hv2/daemonstate";
+    give_lock(hv(1));
+    change(recorded_kind::set, state, "dead", hv(1));
+    change(recorded_kind::set, state, "run", hv(2));
+    EXPECT_TRUE(may_break_for_fence(of, hv(1), image, "10.254.0.2:0/1"));
+    pass(4s);
+    EXPECT_FALSE(may_break_for_fence(of, hv(1), image, "10.254.0.2:0/1"));
 }
 
 TEST_F(fence_rules_told, two_copies_are_one_where_ceph_refuses_the_dead_ones) {
