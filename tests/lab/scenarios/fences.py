@@ -216,24 +216,27 @@ def fence_two_of_three(lab):
 
 @scenario('36 46: the fencer is killed at each stage; another, or it again, goes on, and nothing happens twice', limit=420, long=True)
 def fence_fencer_killed(lab):
-    herd, victim, uuids = with_guest(lab, 2)
+    killed_at_each_stage(lab, *with_guest(lab, 2))
+
+
+def killed_at_each_stage(lab, herd, victim, uuids):
     [uuid] = uuids
     for stage in STAGES:
-        print(f'killed when {stage[0]}')
         done = {record['id'] for record, _ in herd.records(victim)}
-        herd.cut(victim)
-        fencer = lab.wait(lambda done=done, stage=stage: stage[1](herd, victim, done), 60, f'the stage: {stage[0]}')
+        cut = herd.cut(victim)
+        fencer = lab.wait(lambda done=done, stage=stage: stage[1](herd, victim, done), 90, f'the stage: {stage[0]}')
         fencer.daemon.kill()
         fencer.daemon.wait(10)
         fencer.start()
-        herd.await_moved(uuid, 'web', victim, 300)
+        _, begun = herd.await_moved(uuid, 'web', victim, 300)
+        print(f'killed when {stage[0]}: the guest was begun {begun - cut:.1f} s after the power cut')
         herd.never_twice('web')
         # Whom it had ordered on before it was killed is back before it can go on.
         lab.wait(lambda: any(one['outcome'] == 'done' and one['id'] not in done for one, _ in herd.records(victim)) or
                  lab.key(victim, 'daemonstate') == 'run', 30, 'a record that is done')
         if not victim.powered:
-            victim.up()
-        lab.await_state(victim, 'run', 40)
+            herd.boot(victim)
+        lab.await_state(victim, 'run', 60)
         lab.set(f'/nodes/{victim.short}/domainstate', 'ready')
         lab.await_state(fencer, 'run')
         # Begun anew: one that migrates is on two nodes for a moment.

@@ -1,8 +1,8 @@
 """A node dies that runs a server of ZooKeeper, as in a real cluster: who fences has to find another one first, or even a leader. No age
 is older than his connection, so that he finds the node dead by its silence at the moment when he may judge again, and gives it its throws."""
-from ..fences import Fences
+from ..fences import Fences, with_guest
 from ..lab import check, scenario, within
-from .fences import SEEN_OFF, returns_empty
+from .fences import SEEN_OFF, killed_at_each_stage, returns_empty
 
 ELECTION = 15  # seconds at most until there is a server that serves again, with the settings of the lab's servers
 SEEN = 10  # from the order to switch it off until its machine begins
@@ -70,3 +70,8 @@ def fence_with_the_leader(lab):
 @scenario('a figure at default intervals: a node dies with the leader of ZooKeeper', limit=300, long=True)
 def fence_with_the_leader_at_defaults(lab):
     cut_with_server(lab, the_leader, False, DEFAULTS)
+
+
+@scenario('36 46: the fencer is killed at each stage, and the dead node had a server of ZooKeeper, too', limit=600, long=True)
+def fence_fencer_killed_of_three_servers(lab):
+    killed_at_each_stage(lab, *with_guest(lab, 2, servers=3))
