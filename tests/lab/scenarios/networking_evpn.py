@@ -89,7 +89,7 @@ def what_frr_sees(lab):
     lab.zookeeper()
     nodes = [lab.node(name, coordinators=lab.names(2), network=network.Shape()) for name in lab.names(2)]
     start(lab, *nodes)
-    evpn.route(lab, nodes)
+    routers = evpn.route(lab, nodes)
     for node in nodes:
         # zebra has written 0 as it started; the daemon does not leave it at that (README ruling 81).
         lab.wait(lambda node=node: network.sysctl(node, 'net/ipv6/conf/all/forwarding') == '1', 5, f'{node.label} forwards IPv6')
@@ -103,6 +103,12 @@ def what_frr_sees(lab):
     for node, other in (nodes, nodes[::-1]):
         lab.wait(lambda node=node, other=other: evpn.flooded(node, VNI) == [other.address], 15,
                  lambda node=node: f'FRR of {node.label}: {evpn.flooded(node, VNI)}')
+    # FRR is restarted while this node routes: zebra writes 0 again.
+    forwarding = 'net/ipv6/conf/all/forwarding'
+    routers[primary.label].stop()
+    again = evpn.Router(primary, [node for node in nodes if node is not primary])
+    lab.wait(lambda: again.peers() == len(nodes) - 1, 30, 'FRR is there again')
+    lab.wait(lambda: network.sysctl(primary, forwarding) == '1', 5, 'IPv6 is forwarded again')
     # A second network that comes and goes: FRR follows, and leaves the first alone.
     network.create(lab.client, VNI + 1, **network.managed(2))
     for node, other in (nodes, nodes[::-1]):
