@@ -352,6 +352,26 @@ def route_waits_for_port(lab):
     soon(lab, node, lambda view: 'brcluster' in [one['dev'] for one in view.routes if one['dst'] == 'default'], 'the route')
 
 
+@scenario('networking.md 3.1: a host that reaches its networks over a bridge of its own, or over a macvlan, goes on to', limit=90)
+def bridges_without_port(lab):
+    lab.zookeeper()
+    names = lab.names(3)
+    nodes = [lab.node(name, coordinators=names, network=network.Shape()) for name in names]
+    own_bridge = ('link add {over} type bridge', 'link set ens4 master {over}')
+    macvlan = ('link add {over} link ens4 type macvlan mode bridge',)
+    shapes = ((own_bridge, 'br0', 24, 'metric 425'), (own_bridge, 'br0', 16, ''), (macvlan, 'mv0', 24, 'metric 100'))
+    for node, (made, over, prefix, metric) in zip(nodes, shapes):
+        node.power_on()
+        for words in ('link set ens4 up', *made, f'link set {over} up', f'address add {node.address}/{prefix} dev {over} {metric}'):
+            node.enter('ip', *words.format(over=over).split())
+        node.start()
+    for node, (_, over, _, _) in zip(nodes, shapes):
+        lab.wait(lambda node=node: 'is not added on brcluster, which has no port' in node.log(), 30, lambda node=node: node.log())
+        way = node.enter('ip', 'route', 'get', '10.255.0.250')
+        check(f'dev {over} ' in way, f'{node.label}: {way}')
+        check(not [one for one in View(node).on('brcluster') if one.startswith('10.255.')], f'{node.label}: {View(node).on("brcluster")}')
+
+
 @scenario('README ruling 81: a host whose way out is by an advertisement, over a bridge with a card and a machine', limit=60)
 def advertised_over_a_bridge(lab):
     lab.zookeeper()
