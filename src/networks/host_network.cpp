@@ -107,7 +107,7 @@ async::awaitable<void> host_network::keep_addresses(const model::network_state& 
 // Of these the way of packets hangs: they are looked at with each look, as routing daemons change them (README ruling
 // 81).
 bool host_network::is_of_forwarding(const std::string& key) {
-    return key == ip4_forwarding || key == ip6_forwarding || key.ends_with("/accept_ra");
+    return key == ip4_forwarding || key.ends_with("/forwarding") || key.ends_with("/accept_ra");
 }
 
 // Who changes it all the time is told of once a minute.
@@ -155,10 +155,11 @@ async::awaitable<void> host_network::apply_settings(std::optional<model::network
             said.push_back({message::network_setting, true, done.error().text()});
         }
     }
-    for (const auto* key : {&ip4_forwarding, &ip6_forwarding}) {
-        const auto read = work_.stack().sysctl(*key);
+    for (const auto& one : all) {
+        const bool is_watched = is_of_forwarding(one.key) && !one.key.ends_with("/accept_ra");
+        const auto read = is_watched ? work_.stack().sysctl(one.key) : result<std::string>(std::string());
         if (read && *read == "1") {
-            was_right_by_key_.try_emplace(*key, time_point::min());
+            was_right_by_key_.try_emplace(one.key, time_point::min());
         }
     }
     if (has_failed) {

@@ -102,6 +102,13 @@ std::vector<std::string> services_to_start(std::string_view node, model::daemon_
 std::vector<sysctl_setting> sysctl_settings(const core_devices& devices) {
     std::vector<sysctl_setting> settings;
     settings.push_back(plain("net/ipv4/ip_forward", "1"));
+    // That switches it on for every link; what configures a single one may switch it off there.
+    for (const auto* bridge : {&devices.cluster_bridge, &devices.upstream_bridge}) {
+        const sysctl_setting setting{interface_key("ipv4", *bridge, "forwarding"), {}, "net/ipv4/ip_forward", "1", "1"};
+        if (!bridge->empty() && std::ranges::find(settings, setting) == settings.end()) {
+            settings.push_back(setting);
+        }
+    }
     // Routes learnt from router advertisements survive IPv6 forwarding only with accept_ra = 2.
     const auto accept_ra = interface_key("ipv6", devices.upstream_bridge, "accept_ra");
     settings.push_back({accept_ra, {}, accept_ra, "1", "2"});

@@ -219,6 +219,9 @@ std::string network_planner::why_bridge_is_foreign() const {
     if (bridge_->has_stp) {
         return "STP switched on";
     }
+    if (const auto above = seen_.standing_on(bridge_->index); !above.empty()) {
+        return above.front()->name + " on it";
+    }
     for (const auto* port : seen_.ports_of(bridge_->index)) {
         const bool is_other = port->name == other_name_ && links_.is_own_base(*port, wanted_.vni);
         if (!is_guest_port(*port) && !is_other) {

@@ -162,8 +162,10 @@ std::vector<host_reach> reach_of_host(const std::set<std::uint32_t>& networks, c
         if (vni && (networks.contains(*vni) || index_of(own, *vni) == index)) {
             return false;
         }
+        // Of a bridge by another name, as libvirt and container managers make them, the host has the network, whatever
+        // its ports; one by such a name that nobody knows any more may be left of a client network.
         const auto ports = seen.ports_of(index);
-        return link->kind != "bridge" ||
+        return link->kind != "bridge" || !vni ||
                !std::ranges::all_of(ports, [](const auto* one) { return is_guest_port(*one); }) ||
                std::ranges::find(config.host_bridges, link->name, &config::host_bridge::name) !=
                    config.host_bridges.end();

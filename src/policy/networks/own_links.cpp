@@ -209,6 +209,9 @@ std::string own_links::why_foreign_bridge(const model::network_link& bridge, std
     if (bridge.has_stp) {
         return "it has STP switched on";
     }
+    if (const auto above = seen_.standing_on(bridge.index); !above.empty()) {
+        return above.front()->name + " stands on it";
+    }
     const auto ports = seen_.ports_of(bridge.index);
     const auto other = std::ranges::find_if_not(ports, [](const auto* port) { return is_guest_port(*port); });
     return other == ports.end() ? std::string() : "it has the port " + (*other)->name;

@@ -464,11 +464,12 @@ struct sim_kernel::applying {
         auto written = kernel.sysctls_.write(one.key, one.value);
         if (one.key.starts_with("net/ipv6/")) {
             kernel.sysctls_have_changed();
-            // The kernel tells of these alone (RTM_NEWNETCONF).
-            if (kernel.changed &&
-                (one.key.ends_with("forward") || one.key.ends_with("/forwarding") || one.key.ends_with("/rp_filter"))) {
-                kernel.changed();
-            }
+        }
+        // The kernel tells of these alone (RTM_NEWNETCONF).
+        const bool is_told = one.key.ends_with("forward") || one.key.ends_with("/forwarding") ||
+                             (one.key.starts_with("net/ipv6/") && one.key.ends_with("/rp_filter"));
+        if (is_told && kernel.changed) {
+            kernel.changed();
         }
         return written;
     }

@@ -87,6 +87,16 @@ TEST_F(host_network_test, case_9_a_bridge_that_is_made_anew_has_its_settings_aga
     EXPECT_EQ(hv1.network.sysctl(key).value(), "2") << hv1.log();
 }
 
+TEST_F(host_network_test, R81_forwarding_of_a_single_bridge_is_switched_on_again) {
+    auto& hv1 = stage();
+    beat(31s);
+    const std::string key = "net/ipv4/conf/brupstream/forwarding";
+    ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{key, "0"}));
+    beat(31s);
+    EXPECT_EQ(hv1.network.sysctl(key).value(), "1") << hv1.log();
+    EXPECT_EQ(hv1.times_logged("somebody changed " + key + ", setting it to 1 again"), 1U) << hv1.log();
+}
+
 TEST_F(host_network_test, case_7_the_device_of_the_cluster_comes_late) {
     auto& hv1 = add_networked();
     hv1.kernel.remove_device("ens5");

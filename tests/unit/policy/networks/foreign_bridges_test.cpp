@@ -177,4 +177,34 @@ TEST(foreign_bridges, a_base_that_is_only_used_is_put_right_in_its_bridge) {
 }
 
 }  // namespace
+
+// Neither this daemon nor the reference puts a link on it: with the network it would go, and what stands on it.
+TEST(foreign_bridges, a_bridge_with_a_link_on_it_is_somebodys) {
+    const auto config = config_of(client_words());
+    model::client_network network;
+    network.vni = 7;
+    network.type = model::network_type::managed;
+    for (const auto* kind : {"macvlan", "vlan"}) {
+        auto kernel = host_of(config);
+        kernel.add(link_named("vmbr7", "bridge"));
+        const int index = kernel.link("vmbr7").index;
+        auto above = link_named("mv7", kind);
+        above.lower = index;
+        kernel.add(above);
+        EXPECT_EQ(foreign_links(config, kernel.state(), {}, {}), words{"vmbr7 (mv7 stands on it)"});
+        const auto plan = plan_network(network, config, kernel.state(), {});
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  "error network-refused: network 7: vmbr7 is somebody else's: it has mv7 on it\n");
+        EXPECT_EQ(steps_of(plan) + steps_of(plan_removal(7, config, kernel.state())) +
+                      steps_of(plan_sweep({}, config, kernel.state())),
+                  "");
+        network_memory known;
+        known.own_bridge = index;
+        EXPECT_FALSE(plan_network(network, config, kernel.state(), known).is_refused) << "it was ours before";
+        kernel.apply(model::make_vxlan{"vxlan7", "eth0", 7});
+        kernel.apply(model::set_master{"vxlan7", "vmbr7"});
+        EXPECT_FALSE(plan_network(network, config, kernel.state(), {}).is_refused) << "a node daemon made it";
+    }
+}
+
 }  // namespace pvc::policy

@@ -187,8 +187,12 @@ TEST(gateways, a_network_that_would_change_what_the_host_reaches_by_itself_has_n
                                              "has a route over eth1: as primary it reaches these addresses in the "
                                              "network alone"}));
     EXPECT_TRUE(network_overlaps(std::vector{network_of(1001, "10.69.7.1/24")}, config, reach).empty());
+    EXPECT_EQ(said("192.168.122.254/25"),
+              "network 1001: 192.168.122.254/25 overlaps 192.168.122.0/24 of virbr0, a network of this host's own: its "
+              "gateway 192.168.122.254 is not set");
+    EXPECT_NE(said("192.168.122.1/24"), "");
     for (const auto* other : {"10.66.0.1/16", "10.67.7.1/24", "10.1.1.1/24", "198.51.100.1/24", "198.51.101.1/24",
-                              "192.168.122.1/24", "203.0.113.1/24"}) {
+                              "192.168.123.1/24", "203.0.113.1/24"}) {
         EXPECT_EQ(said(other), "") << other;
     }
     const own_bridges none;

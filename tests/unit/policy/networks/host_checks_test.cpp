@@ -46,6 +46,18 @@ TEST(host_checks, case_9_settings_that_do_not_read_as_they_shall) {
     EXPECT_EQ(written(wanted, host).find("accept_ra"), std::string::npos);
 }
 
+// README ruling 81: that of all links is as it shall be, and says nothing of a single one.
+TEST(host_checks, case_9_forwarding_of_one_bridge_that_somebody_switched_off) {
+    const auto wanted = sysctl_settings({"eth0", "brcluster", "eth1", "brupstream"});
+    settings host{{"net/ipv4/ip_forward", "1"},
+                  {"net/ipv4/conf/brcluster/forwarding", "0"},
+                  {"net/ipv4/conf/brupstream/forwarding", "1"},
+                  {"net/ipv4/conf/eth0/forwarding", "0"}};
+    EXPECT_EQ(written(wanted, host), "net/ipv4/conf/brcluster/forwarding=1\n");
+    host["net/ipv4/ip_forward"] = "0";
+    EXPECT_EQ(written(wanted, host), "net/ipv4/ip_forward=1\n") << "the kernel switches all of them on";
+}
+
 // README ruling 83: their device's, pinned once it is their port; a live one only to what it has.
 TEST(host_checks, bridges_keep_the_hardware_address_that_they_have) {
     const auto config = config_of({});
@@ -81,7 +93,9 @@ TEST(host_checks, case_9_written_once_they_read_as_they_shall) {
         const auto wanted = sysctl_settings({"eth0.100", "brcluster", "eth1", "brupstream"});
         settings host;
         for (const auto& one : wanted) {
-            host[one.key] = one.key.ends_with("accept_ra") ? "1" : "7";
+            const bool is_of_link = one.key.ends_with("accept_ra") || one.key.ends_with("brcluster/forwarding") ||
+                                    one.key.ends_with("brupstream/forwarding");
+            host[one.key] = is_of_link ? "1" : "7";
         }
         host["net/ipv4/conf/all/rp_filter"] = all_rp_filter;
         const auto read = [&](const std::string& key) { return std::optional(host[key]); };
