@@ -171,6 +171,9 @@ reply answers::to(const protocol::request& asked, const asker& who) const {
     if (asked.name == "fence confirm") {
         return confirm_fence(asked, who);
     }
+    if (asked.name == "fence retry") {
+        return retry_fence(asked, who);
+    }
     return refuse(problem::unknown_request, "nobody here answers to \"" + shown(asked.name) + "\"");
 }
 

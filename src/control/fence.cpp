@@ -1,5 +1,5 @@
 // `fence list`, `fence show` and `fence probe`: what this node knows of fences, and of the boards of others; and
-// `fence confirm`: an operator's word that a node is off.
+// `fence confirm` and `fence retry`: an operator's word that a node is off, and his order to try a fence again.
 #include "answer_parts.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/control/answers.hpp"
@@ -121,6 +121,28 @@ reply answers::confirm_fence(const protocol::request& asked, const asker& who) c
         auto out = co_await answered(node.clock(), found.front()->confirm_fence(word, until), until);
         line.end = out.error ? "not taken: " + out.error->text : "taken";
         co_return out;
+    });
+}
+
+reply answers::retry_fence(const protocol::request& asked, const asker& who) const {
+    const std::string which = name_in(asked);
+    if (which.empty()) {
+        return refuse(problem::bad_request, "the parameter \"which\" is missing: the name of a node");
+    }
+    if (who.user != 0) {
+        return refuse(problem::refused, "only root may have a fence tried again");
+    }
+    return reply([&of = daemon_, which, by = name_of(who)](time_point until) -> async::awaitable<protocol::answer> {
+        const auto& node = of.context();
+        const auto found = core::all_that_are<core::fence_confirmer>(of.subjects());
+        if (found.empty()) {
+            policy::retry_seen seen;
+            seen.coordinators = node.config ? node.config->coordinators : seen.coordinators;
+            const bool is_hypervisor = node.config && node.mode == model::daemon_mode::hypervisor;
+            co_return refuse(problem::not_found,
+                             is_hypervisor ? policy::why_not_retried(seen) : "the node is still starting");
+        }
+        co_return co_await answered(node.clock(), found.front()->retry_fence(which, by), until);
     });
 }
 

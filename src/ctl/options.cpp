@@ -32,7 +32,7 @@ struct command {
     [[nodiscard]] std::string line() const { return fmt::format("{}{}{}", name, usage.empty() ? "" : " ", usage); }
 };
 
-constexpr std::array<command, 20> commands{{
+constexpr std::array<command, 21> commands{{
     {"status",
      "",
      0,
@@ -137,6 +137,15 @@ constexpr std::array<command, 20> commands{{
      "switched. Coordinators do that by themselves every ten minutes, not in maintenance. A board that is silent "
      "takes\n"
      "20 seconds and more: see --timeout.\n"},
+    {"fence retry",
+     "NODE",
+     1,
+     {"which"},
+     "a fence that failed is tried again now, and not after its pause",
+     "For a node that is dead and was not seen off, once its board is mended: else this coordinator tries again after\n"
+     "10, 20, 40 minutes, then each hour. All that a fence rests on holds as ever: it has its saving throws, and is\n"
+     "not switched off if it checks in. Refused while the node is not dead, its fence is under way, or none by this\n"
+     "node has failed. On the coordinator that tried it, as root. What it comes to: fence show NODE.\n"},
     {"fence confirm",
      "NODE",
      1,

@@ -1,5 +1,7 @@
-// An operator's word that a node is off (README ruling 43).
+// What an operator says of a fence: that a node is off (README ruling 43), or that it is to be tried again.
 #include "fencer_part.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <variant>
@@ -42,6 +44,37 @@ std::string fencer_part::why_not_confirmed(const core::fence_word& word, policy:
     seen.is_under_way = run != runs_.end() &&
                         (run->second->machine().is_fenced || run->second->machine().proof != policy::fence_proof::none);
     return policy::why_not_confirmed(seen);
+}
+
+result<core::explanation> fencer_part::retry(const std::string& node, const std::string& by) {
+    const auto self = observer();
+    const auto all = all_seen();
+    const auto found = std::ranges::find(all, node, &policy::node_seen::name);
+    const auto memory = memories_.find(node);
+    policy::retry_seen seen{.node = node,
+                            .self = node_.self(),
+                            .is_coordinator = self.is_coordinator,
+                            .coordinators = {},
+                            .is_known = found != all.end() || node == node_.self(),
+                            .state = {},
+                            .not_judging = policy::why_not_judging(self),
+                            .is_under_way = runs_.contains(node)};
+    std::ranges::copy_if(node_.config->coordinators, std::back_inserter(seen.coordinators),
+                         [&](const auto& name) { return name != node_.self(); });
+    if (found != all.end()) {
+        seen.state = found->state;
+        seen.has_failed = memory != memories_.end() && found->state_id && found->heartbeat_id &&
+                          memory->second.has_failed_at(*found->state_id, *found->heartbeat_id);
+    }
+    if (const auto why = policy::why_not_retried(seen); !why.empty()) {
+        return failure(seen.is_known ? errc::refused : errc::not_found, node, why);
+    }
+    memory->second.end_pause(node_.clock().now());
+    node_.log.info(fmt::format("the fence of node {} is tried again, as {} says", node, by));
+    changed_.notify();
+    core::explanation told;
+    told.facts = {{"node", node}, {"failed_before", static_cast<double>(memory->second.failures)}};
+    return told;
 }
 
 async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point until, asked answer) {

@@ -117,6 +117,7 @@ core::explanation whole_of(const model::fence_record& one, const std::string& we
 }  // namespace
 
 async::awaitable<result<void>> fence_archive::prepare(core::preparation in) {
+    began_ = began_ == model::fence_moment() ? model::fence_moment_of(node_.clock()) : began_;
     in.attempt.spawn("fence records", [this] { return serve(); });
     co_return result<void>();
 }
@@ -173,11 +174,21 @@ std::shared_ptr<core::awaited_explanation> fence_archive::show_fence(std::string
     return ask(std::move(which));
 }
 
+async::awaitable<result<model::fence_record>> fence_archive::read_one(std::string id) const {
+    auto one = co_await records_->read(std::move(id));
+    const bool is_of_earlier = one && (one->boot_id != node_.machine.boot_id || one->begun.boot < began_.boot);
+    if (is_of_earlier && one->outcome == model::fence_outcome::under_way) {
+        one->outcome = model::fence_outcome::abandoned;
+        one->remark = "the daemon that began it ended in the middle of it";
+    }
+    co_return one;
+}
+
 async::awaitable<result<core::explanation>> fence_archive::list() const {
     PVC_CO_TRY(const auto ids, co_await records_->list());
     std::vector<core::explained_fields> rows;
     for (std::size_t at = 0; at < std::min(ids.size(), most_listed); ++at) {
-        const auto one = co_await records_->read(ids[at]);
+        const auto one = co_await read_one(ids[at]);
         if (one) {
             rows.push_back(summary_of(*one));
             continue;
@@ -204,7 +215,7 @@ async::awaitable<result<core::explanation>> fence_archive::show_youngest(std::st
         if (!model::is_fence_record_about(id, node) || ++read > most_read) {
             continue;
         }
-        auto one = co_await records_->read(id);
+        auto one = co_await read_one(id);
         if (!one && (one.error().code() == errc::timed_out || one.error().code() == errc::unavailable)) {
             co_return one.error();
         }
@@ -228,7 +239,7 @@ async::awaitable<result<core::explanation>> fence_archive::show_youngest(std::st
 }
 
 async::awaitable<result<core::explanation>> fence_archive::show(std::string which) const {
-    const auto one = co_await records_->read(which);
+    const auto one = co_await read_one(which);
     if (!one && one.error().code() == errc::not_found) {
         co_return co_await show_youngest(which);
     }

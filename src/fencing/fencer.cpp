@@ -68,6 +68,13 @@ std::shared_ptr<core::awaited_explanation> fencer::confirm_fence(core::fence_wor
     return said;
 }
 
+std::shared_ptr<core::awaited_explanation> fencer::retry_fence(std::string node, std::string by) {
+    auto said = std::make_shared<core::awaited_explanation>();
+    said->give(part_ == nullptr ? failure(errc::unavailable, node, "there is no ZooKeeper session")
+                                : part_->retry(node, by));
+    return said;
+}
+
 // ---- of a session ---------------------------------------------------------------------------------------------------
 
 void fencer_part::report(std::vector<std::string>& lines) const {

@@ -29,6 +29,7 @@ public:
 
     using asked = std::shared_ptr<core::awaited_explanation>;
     void confirm(core::fence_word word, time_point until, asked answer);
+    [[nodiscard]] result<core::explanation> retry(const std::string& node, const std::string& by);
     void report(std::vector<std::string>& lines) const;
     [[nodiscard]] core::explanation explain() const;
     [[nodiscard]] std::size_t attempts_under_way() const { return runs_.size(); }

@@ -50,6 +50,7 @@ private:
     [[nodiscard]] reply explain(const protocol::request& asked) const;
     [[nodiscard]] reply fence(const protocol::request& asked) const;
     [[nodiscard]] reply confirm_fence(const protocol::request& asked, const asker& who) const;
+    [[nodiscard]] reply retry_fence(const protocol::request& asked, const asker& who) const;
     [[nodiscard]] reply cancel_task(const protocol::request& asked, const asker& who) const;
     [[nodiscard]] boost::json::object levels() const;
     void add_figures(boost::json::object& out) const;

@@ -36,6 +36,10 @@ public:
     // missing and would help), not_found (no such node), unavailable (no session), io (no record), timed_out.
     // Specification: README ruling 43.
     virtual std::shared_ptr<awaited_explanation> confirm_fence(fence_word word, time_point until) = 0;
+    // A fence that failed is tried again now, or it is said why not (policy::why_not_retried); who asks is root. What
+    // it comes to is in its record. Facts: `node`, `failed_before` (so often in a row). Errors: refused, not_found (no
+    // such node), unavailable (no session).
+    virtual std::shared_ptr<awaited_explanation> retry_fence(std::string node, std::string by) = 0;
 
 protected:
     ~fence_confirmer() = default;

@@ -37,6 +37,8 @@ private:
 
     asked ask(std::string which);
     async::awaitable<void> serve();
+    // One that an earlier daemon did not bring to its end is under way no more: it may have been gone on with.
+    async::awaitable<result<model::fence_record>> read_one(std::string id) const;
     async::awaitable<result<core::explanation>> list() const;
     async::awaitable<result<core::explanation>> show(std::string which) const;
     async::awaitable<result<core::explanation>> show_youngest(std::string node) const;
@@ -46,7 +48,8 @@ private:
     std::deque<question> questions_;
     async::wakeup changed_;
     bool is_serving_ = false;
-    std::string trouble_;  // why no record could be written at the start
+    model::fence_moment began_{};  // this daemon
+    std::string trouble_;          // why no record could be written at the start
 };
 
 }  // namespace pvc::fencing

@@ -54,6 +54,7 @@ public:
     [[nodiscard]] std::string_view topic() const override { return "fences"; }
     std::shared_ptr<core::awaited_explanation> explain(time_point until) override;
     std::shared_ptr<core::awaited_explanation> confirm_fence(core::fence_word word, time_point until) override;
+    std::shared_ptr<core::awaited_explanation> retry_fence(std::string node, std::string by) override;
 
 private:
     friend class fencer_part;

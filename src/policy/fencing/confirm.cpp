@@ -44,6 +44,36 @@ std::string why_not_confirmed(const confirm_seen& seen) {
     return {};
 }
 
+std::string why_not_retried(const retry_seen& seen) {
+    if (!seen.is_coordinator) {
+        return fmt::format("this node is no coordinator; ask one: {}",
+                           fmt::join(seen.coordinators.begin(), seen.coordinators.end(), ", "));
+    }
+    if (!seen.is_known) {
+        return fmt::format("there is no node {}", shown(seen.node));
+    }
+    if (seen.node == seen.self) {
+        return "this is the node itself, and it runs";
+    }
+    if (seen.is_under_way) {
+        return "its fence is under way: see fence show " + seen.node;
+    }
+    if (seen.state != model::daemon_state::dead) {
+        return fmt::format("node {} is {}, and not dead: there is nothing to be tried again", seen.node,
+                           seen.state ? to_text(*seen.state) : "in no state that is known");
+    }
+    if (!seen.not_judging.empty()) {
+        return "this node fences nobody now: " + seen.not_judging;
+    }
+    if (!seen.has_failed) {
+        return fmt::format(
+            "no fence of {} by this node has failed since it fell silent: ask the others ({}); explain "
+            "fences says what comes next here",
+            seen.node, fmt::join(seen.coordinators.begin(), seen.coordinators.end(), ", "));
+    }
+    return {};
+}
+
 std::string why_word_waits(std::string_view holder, std::string_view fence_waits_for) {
     if (holder.empty() && !fence_waits_for.empty()) {
         return fmt::format("its fence here still waits for {}: ask again", fence_waits_for);

@@ -72,6 +72,7 @@ void explain_down(explained_fence& out, const observer_seen& self, const fence_v
     } else if (has_failed) {
         out.why = fmt::format("it was not seen off, {} time{}", one.memory.failures,
                               one.memory.failures == 1 ? "" : "s in a row");
+        add_missing(out, "once its board is mended: pvcnodectl fence retry " + one.node.name);
         add_missing(out, confirm_it(one.node.name));
     } else {
         out.why = "it is dead, and whoever marked it has not come to an end";

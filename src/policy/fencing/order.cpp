@@ -60,9 +60,16 @@ void fence_memory::ended(fence_end how, std::int64_t mark_id, std::int64_t heart
     }
 }
 
+bool fence_memory::has_failed_at(std::int64_t mark_id, std::int64_t heartbeat_id) const {
+    return failures > 0 && failed_mark == mark_id && failed_heartbeat == heartbeat_id;
+}
+
+void fence_memory::end_pause(time_point now) {
+    failed_at = now - pause_after_failures(failures);
+}
+
 void fence_memory::recall(const failed_before& what, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now) {
-    const bool is_known = failures > 0 && failed_mark == mark_id && failed_heartbeat == heartbeat_id;
-    if (what.times == 0 || is_known) {
+    if (what.times == 0 || has_failed_at(mark_id, heartbeat_id)) {
         return;
     }
     failures = what.times;
@@ -225,8 +232,7 @@ next_fence once_old(fence_origin why, const fence_memory& memory, time_point now
 
 // Of the node as it is, by this coordinator.
 bool has_failed(const left_over& one, const fence_memory& memory) {
-    return memory.failures > 0 && memory.failed_mark == one.victim.state_id &&
-           memory.failed_heartbeat == one.victim.heartbeat_id;
+    return memory.has_failed_at(one.victim.state_id, one.victim.heartbeat_id);
 }
 
 bool is_proven_in_store(const left_over& one) {
@@ -314,10 +320,11 @@ std::string outlook_of(const std::string& node, const victim_seen& victim, const
             "tried here again in {} s, or once one can be written",
             left_until(*memory.not_before));
     }
-    if (memory.failures > 0 && memory.failed_mark == victim.state_id &&
-        memory.failed_heartbeat == victim.heartbeat_id) {
-        return fmt::format("it was not seen off, and is asked again in {} s; if it is off: pvcnodectl fence confirm {}",
-                           left_until(memory.failed_at + pause_after_failures(memory.failures)), node);
+    if (memory.has_failed_at(victim.state_id, victim.heartbeat_id)) {
+        return fmt::format(
+            "it was not seen off, and is asked again in {} s, or at once: pvcnodectl fence retry {}; if "
+            "it is off: pvcnodectl fence confirm {}",
+            left_until(memory.failed_at + pause_after_failures(memory.failures)), node, node);
     }
     if (memory.held_back_mark == victim.state_id) {
         return fmt::format(

@@ -1,4 +1,4 @@
-// `fence confirm`: whose word is taken at all, and who names those to ask.
+// `fence confirm`, `fence retry`: whose word is taken at all, and who names those to ask.
 #include "pvcnoded/control/answers.hpp"
 
 #include "unit/domains/domain_state_fixture.hpp"
@@ -11,9 +11,10 @@ using protocol::problem;
 
 class confirm_answers : public domain_state_fixture {
 protected:
-    static control::reply asked(sim_node& node, json::object parameters, std::uint32_t user = 0) {
+    static control::reply asked(sim_node& node, json::object parameters, std::uint32_t user = 0,
+                                const std::string& name = "fence confirm") {
         protocol::request what;
-        what.name = "fence confirm";
+        what.name = name;
         what.parameters = std::move(parameters);
         return control::answers(node.daemon(), node.host).to(what, {user, 77, true});
     }
@@ -39,6 +40,28 @@ TEST_F(confirm_answers, only_root_and_the_name_twice) {
                    "the parameter \"is_off\" does not name the node again");
     expect_refused(asked(hv1, {{"which", "hv3"}, {"is_off", "hv3"}, {"although_on", "yes"}}), problem::bad_request,
                    "the parameter \"although_on\" is neither true nor false");
+}
+
+TEST_F(confirm_answers, only_root_has_a_fence_tried_again_and_a_hypervisor_names_those_to_ask) {
+    sim_node& hv1 = add_running_host();
+    expect_refused(asked(hv1, {{"which", "hv3"}}, 1000, "fence retry"), problem::refused,
+                   "only root may have a fence tried again");
+    expect_refused(asked(hv1, {}, 0, "fence retry"), problem::bad_request,
+                   "the parameter \"which\" is missing: the name of a node");
+    const auto told = [&](sim_node& node) {
+        const auto got = asked(node, {{"which", "hv7"}}, 0, "fence retry");
+        protocol::answer said;
+        loop.run([&]() -> async::awaitable<void> { said = co_await got.later(loop.clock().now() + 5s); });
+        return said.error ? said.error->text : std::string();
+    };
+    EXPECT_EQ(told(hv1), "hv7: there is no node hv7");
+    sim::node_settings settings;
+    settings.name = "hv4";
+    settings.hypervisor = true;
+    sim_node& hv4 = nodes.emplace_back(loop, ensemble, std::move(settings), &hardware);
+    hv4.start();
+    ASSERT_TRUE(hv4.run_until_ready()) << hv4.log();
+    EXPECT_EQ(told(hv4), "this node is no coordinator; ask one: hv1, hv2, hv3");
 }
 
 TEST_F(confirm_answers, a_hypervisor_names_the_coordinators) {

@@ -74,6 +74,7 @@ TEST_F(fence_archive, lists_and_shows) {
     const auto& rows = all->lists[0].second;
     ASSERT_EQ(rows.size(), 4U);
     EXPECT_EQ(value_in(rows[0], "id"), core::explained_value(record_of(3, "hv2").id));
+    EXPECT_EQ(value_in(rows[0], "outcome"), core::explained_value("abandoned")) << "its daemon was killed";
     EXPECT_EQ(value_in(rows[2], "outcome"), core::explained_value("done"));
     EXPECT_EQ(value_in(rows[2], "recovered"), core::explained_value(1.0));
     EXPECT_EQ(value_in(rows[2], "began"), core::explained_value("20261127T070013Z"));

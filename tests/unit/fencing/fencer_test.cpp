@@ -83,6 +83,33 @@ TEST_F(fencer, a_fence_that_fails_moves_nothing) {
     EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
 }
 
+TEST_F(fencer, a_fence_that_failed_is_tried_again_when_an_operator_says_so) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    const auto retry = [&] {
+        const auto all = core::all_that_are<core::fence_confirmer>(hv1.daemon().subjects());
+        EXPECT_EQ(all.size(), 1U);
+        const auto said = all.front()->retry_fence("hv3", "root");
+        EXPECT_TRUE(said->answer);
+        return *said->answer;
+    };
+    EXPECT_EQ(retry().error().cause(), "node hv3 is run, and not dead: there is nothing to be tried again");
+    board.refuses = true;
+    dead_for(150s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    board.refuses = false;
+    dead_for(60s);
+    EXPECT_EQ(state(), "dead") << "it waits for ten minutes";
+    EXPECT_TRUE(retry());
+    dead_for(20s);
+    EXPECT_EQ(state(), "dead") << "it has its throws";
+    EXPECT_EQ(retry().error().cause(), "its fence is under way: see fence show hv3");
+    dead_for(60s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
+    EXPECT_EQ(record(hv1).outcome, model::fence_outcome::done);
+}
+
 // AC48.
 TEST_F(fencer, maintenance_ends_a_fence_before_its_first_off) {
     sim_node& hv1 = start();

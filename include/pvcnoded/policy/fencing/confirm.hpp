@@ -31,6 +31,22 @@ struct confirm_seen {
 };
 // Why it is refused, and what would help: one sentence each. Empty: it is taken.
 [[nodiscard]] std::string why_not_confirmed(const confirm_seen& seen);
+// Whether a fence that failed is tried again now, as an operator asks for (`pvcnodectl fence retry NODE`), and not
+// after its pause (order.hpp). Pure; who asks is root. All that a fence rests on is looked at as ever: this ends the
+// wait.
+struct retry_seen {
+    std::string node;
+    std::string self;
+    bool is_coordinator = false;
+    std::vector<std::string> coordinators;
+    bool is_known = false;
+    std::optional<model::daemon_state> state;
+    std::string not_judging;    // why this node fences nobody now; empty: it does
+    bool is_under_way = false;  // a fence of it, here
+    bool has_failed = false;    // this coordinator's last fence of it, and it has neither written nor beaten since
+};
+[[nodiscard]] std::string why_not_retried(const retry_seen& seen);
+
 // What a word that was given waited for in vain. `holder`: of the fence lock, as its child says ("hv2:1:fencing:a dead
 // node"); empty: nobody else has it. `fence_waits_for`: what this node's own fence does; empty: it has none, or goes
 // on.

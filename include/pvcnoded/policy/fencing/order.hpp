@@ -90,6 +90,9 @@ struct fence_memory {
     void forget();
     // What records say of failures that this daemon, or this session, does not know of.
     void recall(const failed_before& what, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now);
+    // Whether its fence failed as it is now; and that the pause after that is over, by an operator's order.
+    [[nodiscard]] bool has_failed_at(std::int64_t mark_id, std::int64_t heartbeat_id) const;
+    void end_pause(time_point now);
     void ended(fence_end how, std::int64_t mark_id, std::int64_t heartbeat_id, time_point now);
     // An attempt has just found that the node is back, and its heartbeat is still seen as it was: that is read once a
     // tick, its state is known at once. No other attempt for two ticks.

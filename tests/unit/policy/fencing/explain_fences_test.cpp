@@ -157,7 +157,9 @@ TEST(explained_fences, each_case) {
              t.one.memory.ended(fence_end::failed, 11, 20, t.now - 2min);
              t.one.board_trouble = "it does not answer";
          },
-         {"hv3", "dead", "it was not seen off, 1 time", confirm + "; a board that can be used: it does not answer",
+         {"hv3", "dead", "it was not seen off, 1 time",
+          "once its board is mended: pvcnodectl fence retry hv3; " + confirm +
+              "; a board that can be used: it does not answer",
           "it is tried again", 8min}},
         {"records unread",
          [](fence_scene& t) {

@@ -272,7 +272,8 @@ TEST_F(orphans, who_asks_is_told_what_is_to_come_of_it) {
     memory.look({11, 20, false, 1}, start);
     memory.ended(fence_end::failed, 11, 20, start);
     EXPECT_EQ(told(60s),
-              "it was not seen off, and is asked again in 540 s; if it is off: pvcnodectl fence confirm hv3");
+              "it was not seen off, and is asked again in 540 s, or at once: pvcnodectl fence retry hv3; if it is off: "
+              "pvcnodectl fence confirm hv3");
     memory.look({12, 20, true, 1}, start + 100s);
     victim = {.state = daemon_state::fenced, .state_id = 12, .heartbeat_id = 20, .is_recovering = true};
     EXPECT_EQ(told(110s), "its machines are left to who recovers them, and taken up here after 170 s without progress");
@@ -379,6 +380,50 @@ TEST_F(orphans, R43_a_recorded_word_is_gone_on_with_whatever_the_state_and_in_ma
     EXPECT_FALSE(next_attempt(fenced, other, start).why);
     fenced.victim.proof = {.record = "r", .by = "hv1", .which = fence_proof::operators_word, .is_valid = true};
     EXPECT_EQ(next_attempt(fenced, other, start).why, fence_origin::recovering);
+}
+
+TEST_F(orphans, a_pause_is_ended_by_an_operator_and_the_next_one_is_as_long) {
+    memory.ended(fence_end::failed, 11, 20, start);
+    EXPECT_TRUE(memory.has_failed_at(11, 20));
+    EXPECT_FALSE(memory.has_failed_at(11, 21)) << "it beat";
+    EXPECT_FALSE(memory.has_failed_at(12, 20)) << "it wrote";
+    EXPECT_FALSE(at(1min));
+    memory.end_pause(start + 1min);
+    EXPECT_EQ(at(1min), fence_origin::orphan);
+    memory.ended(fence_end::failed, 11, 20, start + 2min);
+    EXPECT_FALSE(at(21min)) << "it is the second in a row";
+    EXPECT_EQ(at(22min), fence_origin::orphan);
+}
+
+TEST(fence_retry, what_is_refused_says_what_would_help) {
+    const retry_seen good{.node = "hv3",
+                          .self = "hv1",
+                          .is_coordinator = true,
+                          .coordinators = {"hv2", "hv3"},
+                          .is_known = true,
+                          .state = daemon_state::dead,
+                          .not_judging = {},
+                          .has_failed = true};
+    EXPECT_EQ(why_not_retried(good), "");
+    const auto with = [&good](void (*change)(retry_seen&)) {
+        retry_seen seen = good;
+        change(seen);
+        return why_not_retried(seen);
+    };
+    EXPECT_EQ(with([](retry_seen& one) { one.is_coordinator = false; }),
+              "this node is no coordinator; ask one: hv2, hv3");
+    EXPECT_EQ(with([](retry_seen& one) { one.is_known = false; }), "there is no node hv3");
+    EXPECT_EQ(with([](retry_seen& one) { one.self = "hv3"; }), "this is the node itself, and it runs");
+    EXPECT_EQ(with([](retry_seen& one) { one.is_under_way = true; }), "its fence is under way: see fence show hv3");
+    EXPECT_EQ(with([](retry_seen& one) { one.state = daemon_state::run; }),
+              "node hv3 is run, and not dead: there is nothing to be tried again");
+    EXPECT_EQ(with([](retry_seen& one) { one.state.reset(); }),
+              "node hv3 is in no state that is known, and not dead: there is nothing to be tried again");
+    EXPECT_EQ(with([](retry_seen& one) { one.not_judging = "maintenance mode is on"; }),
+              "this node fences nobody now: maintenance mode is on");
+    EXPECT_EQ(with([](retry_seen& one) { one.has_failed = false; }),
+              "no fence of hv3 by this node has failed since it fell silent: ask the others (hv2, hv3); explain fences "
+              "says what comes next here");
 }
 
 TEST(fence_confirm, R43_what_is_refused_says_what_would_help) {
