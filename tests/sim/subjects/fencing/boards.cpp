@@ -128,10 +128,14 @@ std::optional<sim_program> ask_boards(cluster& world, const std::string& asker, 
                            .error_output = "Error: Unable to establish IPMI v2 / RMCP+ session\n",
                            .takes = 20s};
     }
-    if (verb == "status" && !is_machine_on(world, node)) {
-        powers_of(world).seen_off[node] = world.now();
+    auto answer = board->answer(what);
+    if (verb == "status" && answer) {
+        const bool is_off = answer->output.ends_with("is off\n") && !is_machine_on(world, node);
+        for (const auto& told : powers_of(world).on_answer) {
+            told(asker, node, is_off, world.now() + answer->takes);
+        }
     }
-    return board->answer(what);
+    return answer;
 }
 
 // As `rbd lock remove` by whoever can ask Ceph.

@@ -25,6 +25,7 @@ constexpr duration way_of_answers = 1s;  // and the lock may have gone while tha
 constexpr duration one_sequence = 180s;  // from the first power-off to the last
 constexpr duration lies_for_long = 5s;   // a board that boots
 constexpr duration next_probe = 11min;
+constexpr duration answers_apart = 5s;  // of two that say off (rulings 40, 76)
 
 // --- who has the lock ---
 
@@ -131,11 +132,20 @@ bool is_excused(judge& of, const std::string& node) {
     return !why.empty();
 }
 
-// Since its board was asked and it was off it may have come on: as with a heartbeat, a guarded read may be so old.
-bool was_just_off(judge& of, const std::string& node, duration late) {
-    const auto& seen = powers_of(of.world).seen_off;
-    const auto found = seen.find(node);
-    return found != seen.end() && of.world.now() - found->second <= late;
+// By ruling 76 two true answers are enough: who is switched on after the second one cannot be known to be, for as long
+// as what an order rests on may be old.
+bool is_on_since_it_was_seen_off(judge& of, const std::string& by, const std::string& node) {
+    const auto& all = of.state<fences_seen>().said_off;
+    const auto found = all.find({by, node});
+    if (found == all.end() || found->second.first < last_sign(of, node)) {
+        return false;
+    }
+    const auto& [first, last] = found->second;
+    const bool is_excused = last - first >= answers_apart && of.world.now() - last <= guard_time;
+    if (is_excused) {
+        ++of.transitions["excused: a node that is on since its board said off for the second time"];
+    }
+    return is_excused;
 }
 
 // What the fencer has on its disk about the fence of a node as it is now.
@@ -186,8 +196,8 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     const auto& settings = asker->node.settings;
     const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
     const duration late = asker->node.connector.link().lag + guard_time;
-    const bool is_on = is_machine_on(of.world, node) && !was_just_off(of, node, late);
-    if (is_on && age > late && age < limit && !is_excused(of, node)) {
+    if (is_machine_on(of.world, node) && age > late && age < limit && !is_excused(of, node) &&
+        !is_on_since_it_was_seen_off(of, by, node)) {
         of.say("living_not_fenced",
                fmt::format("{} switches {} off, whose last sign of life was {:.1f} s ago", by, node, seconds(age)));
     }
@@ -216,6 +226,15 @@ void listen_to_power(judge& of) {
             if (verb == "off") {
                 power_off_is_sent(of, by, node);
             }
+        });
+    powers_of(of.world).on_answer.emplace_back(
+        [&of](const std::string& by, const std::string& node, bool is_off, time_point at) {
+            auto& all = of.state<fences_seen>().said_off;
+            if (!is_off) {
+                all.erase({by, node});
+                return;
+            }
+            all.try_emplace({by, node}, at, at).first->second.second = at;
         });
     of.world.on_power_loss.emplace_back(
         [&of](const std::string& node) { of.state<fences_seen>().went_off[node] = of.world.now(); });

@@ -24,6 +24,8 @@ struct fences_seen {
     // Of the write lock under which a node is marked: its child, and who made it.
     std::map<std::string, std::uint32_t> marking;
     std::map<std::pair<std::string, std::string>, time_point> first_off;  // by fencer and node
+    // True answers in a row that a node is off, by who asked and node: the first and the last, as they came.
+    std::map<std::pair<std::string, std::string>, std::pair<time_point, time_point>> said_off;
 };
 
 [[nodiscard]] bool has_fence_lock(const judge& of, const member& one);

@@ -61,6 +61,12 @@ protected:
             told(by, node, "off");
         }
     }
+    // To hv1, of hv2.
+    void answers(duration ago, bool is_truly_off) {
+        for (const auto& told : powers_of(world).on_answer) {
+            told("hv1", "hv2", is_truly_off, world.now() - ago);
+        }
+    }
     // As a node does with others' keys, to all rules.
     void change(recorded_kind what, const std::string& path, const std::string& data, member& by) {
         recorded_change one;
@@ -170,34 +176,48 @@ TEST_F(fence_rules_told, a_board_that_a_probe_could_see_through_is_not_excused) 
     EXPECT_EQ(broken(), "living_not_fenced");
 }
 
-TEST_F(fence_rules_told, who_was_seen_off_right_before_may_have_come_on) {
+// Ruling 76: two answers, and it is switched on just after the second one.
+TEST_F(fence_rules_told, who_is_on_since_its_board_said_off_twice_could_not_be_known) {
     give_lock(hv(1));
     pass(60s);
-    for (const auto* name : {"hv1", "hv3"}) {
-        beats(name, 1s);
-    }
-    beats("hv2", 18s);
-    powers_of(world).seen_off["hv2"] = world.now() - 1'900ms;
+    beats("hv1", 1s);
+    beats("hv3", 1s);
+    beats("hv2", 12s);
+    answers(9s, true);
+    answers(1'900ms, true);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "");
-    powers_of(world).seen_off["hv2"] = world.now() - 2'100ms;
+}
+
+TEST_F(fence_rules_told, who_is_on_for_longer_than_an_answer_is_good_for_is_not_switched_off) {
+    give_lock(hv(1));
+    pass(60s);
+    beats("hv2", 12s);
+    answers(9s, true);
+    answers(2'100ms, true);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "living_not_fenced");
 }
 
-TEST_F(fence_rules_told, a_board_that_is_asked_of_a_machine_without_power_was_seen_off) {
-    const auto ask = [this] {
-        world.loop.run([this]() -> async::awaitable<void> {
-            const auto done = co_await hv(1).node.boards.run(
-                {.arguments = {"ipmitool", "-H", "hv2-lom", "-U", "admin", "chassis", "power", "status"}}, {});
-            EXPECT_TRUE(done);
-        });
-    };
-    ask();
-    EXPECT_TRUE(powers_of(world).seen_off.empty());
-    lose_power(hv(2));
-    ask();
-    EXPECT_TRUE(powers_of(world).seen_off.contains("hv2"));
+TEST_F(fence_rules_told, answers_that_are_older_than_its_heartbeat_excuse_nobody) {
+    give_lock(hv(1));
+    pass(60s);
+    beats("hv2", 12s);
+    answers(15s, true);
+    answers(1s, true);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced") << "the first one is older than its heartbeat";
+}
+
+TEST_F(fence_rules_told, one_answer_and_one_that_is_not_true_excuse_nobody) {
+    give_lock(hv(1));
+    pass(60s);
+    beats("hv2", 12s);
+    answers(9s, true);
+    answers(8s, false);
+    answers(1s, true);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced");
 }
 
 TEST(healing, ends_what_a_switch_kept_from_a_reference_node) {

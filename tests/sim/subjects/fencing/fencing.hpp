@@ -23,10 +23,12 @@ struct power_world {
     std::set<std::string> behind;                            // a switch that failed: nodes, with boards and Ceph
     std::map<std::string, time_point> trait_since;           // by node: its board became as it is
     std::map<std::string, time_point> led_since;             // by node, likewise
-    std::map<std::string, time_point> seen_off;              // by node: somebody asked its board while it was off
     // Told of each command to switch a machine off or on: who, whose board, "off".
     std::vector<std::function<void(const std::string& by, const std::string& node, const std::string& verb)>>
         on_command;
+    // Of each answer about the power: whether it is `off` and true, and when it will be there.
+    std::vector<std::function<void(const std::string& by, const std::string& node, bool is_off, time_point at)>>
+        on_answer;
     duration boot_time = std::chrono::seconds(30);  // from the power until the daemon starts
 };
 
