@@ -4,6 +4,7 @@
 #include "sim/foreign/foreign_fixture.hpp"
 #include "sim/foreign/recorded_trace.hpp"
 
+#include <array>
 #include <iostream>
 
 namespace pvc::sim {
@@ -237,6 +238,65 @@ TEST_F(foreign_traces, a_secondary_with_three_machines_is_fenced) {
     EXPECT_EQ(result.difference, "");
     EXPECT_EQ(result.events, recorded.size());
     EXPECT_EQ(board, (std::vector<std::string>{"off", "status", "on", "status"}));
+}
+
+// The node that was fenced comes back: its entry, `run`, and its ticks, with the list that it had. Neither its domain
+// state nor its role is looked at: it stays `flushed`.
+TEST_F(foreign_traces, a_node_that_was_fenced_returns) {
+    load("fenced-node-returns");
+    const std::string root = "/nodes/pvchv1";
+    constexpr std::array left_out{"/activeschema", "/latestschema", "/monitoring"};
+    std::erase_if(recorded, [&](const trace_event& one) {
+        return one.by != "pvchv1" || !one.path.starts_with(root) ||
+               std::ranges::any_of(left_out, [&](const char* which) { return one.path.starts_with(root + which); });
+    });
+    ASSERT_FALSE(recorded.empty());
+    const auto host = std::ranges::find(recorded, root + "/ipmihostname", &trace_event::path);
+    ASSERT_NE(host, recorded.end());
+    host->value = "pvchv1-lom";  // as the script's board is called
+    host->length = host->value.size();
+    stage({0.05, 1.643, 1.997});
+    node(1).settings.static_data = recorded_value(root + "/staticdata");
+    node(1).settings.timings.objects += 6'446ms;  // it had just booted
+    node(2).start();
+    node(3).start();
+    loop.run_for(20s);
+    ensemble.put({{root, "coordinator"},
+                  {root + "/activeschema", "10"},
+                  {root + "/keepalive", "1700000000"},
+                  {root + "/daemonmode", "coordinator"},
+                  {root + "/daemonstate", "fenced"},
+                  {root + "/staticdata", ""},
+                  {root + "/pvcversion", ""},
+                  {root + "/ipmihostname", ""},
+                  {root + "/ipmiusername", ""},
+                  {root + "/ipmipassword", ""},
+                  {root + "/domainstate", "flushed"},
+                  {root + "/routerstate", "secondary"},
+                  {root + "/runningdomains", recorded_value(root + "/runningdomains")}});
+    for (const auto* figure :
+         {"memtotal", "memused", "memfree", "memalloc", "memprov", "vcpualloc", "cpuload", "domainscount"}) {
+        ensemble.put(root + "/" + figure, "0");
+    }
+    ensemble.put("/config/primary_node", "pvchv2");
+    ensemble.clear_trace();
+    node(1).start();
+    EXPECT_TRUE(run_until([&] { return node(1).is_ready(); }));
+    loop.run_for(7s);
+    auto written = written_since(ensemble, {}, {{node(1).link().session_id(), "pvchv1"}});
+    std::erase_if(written, [&](const trace_event& one) {
+        return one.by != "pvchv1" || !one.path.starts_with(root) || one.path.starts_with(root + "/monitoring") ||
+               one.path == root + "/latestschema";
+    });
+    ASSERT_FALSE(written.empty());
+    const double shift = recorded.front().seconds - written.front().seconds;  // it was started at any time
+    for (auto& one : written) {
+        one.seconds += shift;
+    }
+    const auto result = compare_traces(recorded, written, 0.25);
+    EXPECT_EQ(result.difference, "");
+    EXPECT_EQ(result.events, recorded.size());
+    EXPECT_EQ(value(root + "/domainstate"), "flushed");
 }
 
 // The same with the deadlock's cause taken away: only the time at which the reader looks.
