@@ -128,10 +128,11 @@ public:
     [[nodiscard]] std::size_t watches(std::string_view path) const;
 
     [[nodiscard]] async::timers& clock() const { return clock_; }
-    // As it is noted with every change.
+    // As it is noted with every change: by the leader's clock, which jumps when another server leads.
     [[nodiscard]] std::chrono::milliseconds server_time() const {
-        return std::chrono::floor<std::chrono::milliseconds>(clock_.now().time_since_epoch());
+        return std::chrono::floor<std::chrono::milliseconds>((clock_.now() + leader_ahead).time_since_epoch());
     }
+    duration leader_ahead{};
     [[nodiscard]] const ensemble_settings& settings() const { return settings_; }
 
 private:

@@ -1,5 +1,5 @@
-// Acceptance cases of fences with two daemons, or with a node that comes back in the middle: AC119, AC121, AC124, AC132
-// (node-lifecycle.md B.4; README rulings 37, 40).
+// Acceptance cases of fences with two daemons, or with a node that comes back in the middle: AC119, AC121, AC124,
+// AC130, AC132 (node-lifecycle.md B.4; README rulings 37, 40).
 #include "unit/fencing/fencer_fixture.hpp"
 
 namespace pvc::node {
@@ -59,6 +59,28 @@ TEST_F(fencer_cases, AC124_a_fence_that_maintenance_ended_begins_again_as_an_orp
     EXPECT_EQ(state(), "fenced") << hv1.log() << hv4.log();
     EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"}));
     EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 1);
+}
+
+// Ruling 9: ages are those of the observer.
+TEST_F(fencer_cases, AC130_the_clock_of_the_new_leader_is_no_measure) {
+    for (const auto ahead : {100s, -100s}) {
+        SCOPED_TRACE(ahead.count());
+        ensemble.leader_ahead = {};
+        sim_node& hv1 = start();
+        ensemble.leader_ahead = ahead;
+        run_with_beats(120s, {"hv2", "hv3"});
+        EXPECT_EQ(state(), "run") << hv1.log();
+        EXPECT_EQ(std::ranges::count(values_written("/nodes/hv3/daemonstate"), "dead"), 0);
+        EXPECT_TRUE(offs().empty());
+        hv1.kill();
+        nodes.clear();
+    }
+    sim_node& hv1 = start();
+    ensemble.leader_ahead = 100s;
+    dead_for(28s);
+    EXPECT_EQ(state(), "run") << hv1.log();
+    dead_for(60s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
 }
 
 // Ruling 39.
