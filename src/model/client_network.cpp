@@ -243,11 +243,11 @@ std::optional<host_address> network_family::gateway_address() const {
 }
 
 std::string client_network::bridge() const {
-    return fmt::format("vmbr{}", vni);
+    return "vmbr" + std::to_string(vni);
 }
 
 std::string client_network::base() const {
-    return fmt::format("{}{}", type == network_type::managed ? "vxlan" : "vlan", vni);
+    return (type == network_type::managed ? "vxlan" : "vlan") + std::to_string(vni);
 }
 
 parsed_network parse_client_network(std::string_view name, const stored_keys& keys) {

@@ -1,12 +1,32 @@
 #include "pvcnoded/model/network_state.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 namespace pvc::model {
+
+namespace {
+
+constexpr unsigned place_bits = 32;
+
+// Of a name, in the upper half; a place of links_ goes into the lower one.
+std::uint64_t hash_of(std::string_view name) {
+    std::uint32_t hash = 2166136261U;  // FNV-1a
+    for (const char one : name) {
+        hash = (hash ^ static_cast<std::uint8_t>(one)) * 16777619U;
+    }
+    return std::uint64_t{hash} << place_bits;
+}
+
+std::size_t place_in(std::uint64_t entry) {
+    return static_cast<std::uint32_t>(entry);
+}
+
+}  // namespace
 
 network_state::network_state(std::vector<network_link> links, std::vector<link_address> addresses,
                              std::vector<default_route> routes, std::vector<link_route> link_routes,
@@ -20,7 +40,9 @@ network_state::network_state(std::vector<network_link> links, std::vector<link_a
             return std::tuple(one.link, one.network.address, one.network.prefix);
         });
     }
-    std::ranges::sort(links_, {}, &network_link::index);
+    if (!std::ranges::is_sorted(links_, {}, &network_link::index)) {
+        std::ranges::sort(links_, {}, &network_link::index);
+    }
     std::ranges::sort(link_routes_, {}, [](const link_route& one) {
         return std::tuple(one.link, one.table, one.is.to.address, one.is.to.prefix, one.is.metric, one.is.gateway);
     });
@@ -36,9 +58,10 @@ network_state::network_state(std::vector<network_link> links, std::vector<link_a
             addresses_.push_back(std::move(one));
         }
     }
+    by_name_.reserve(links_.size());
     for (std::size_t at = 0; at < links_.size(); ++at) {
         const auto& link = links_[at];
-        by_name_.push_back(at);
+        by_name_.push_back(hash_of(link.name) | at);
         if (link.master != 0) {
             by_master_.push_back(at);
         }
@@ -46,16 +69,20 @@ network_state::network_state(std::vector<network_link> links, std::vector<link_a
             by_lower_.push_back(at);
         }
     }
-    std::ranges::sort(by_name_, {},
-                      [this](std::size_t at) { return std::pair(std::string_view(links_[at].name), at); });
+    std::ranges::sort(by_name_);
     std::ranges::sort(by_master_, {}, [this](std::size_t at) { return std::pair(links_[at].master, at); });
     std::ranges::sort(by_lower_, {}, [this](std::size_t at) { return std::pair(links_[at].lower, at); });
 }
 
 const network_link* network_state::find(std::string_view name) const {
-    const auto name_at = [this](std::size_t at) { return std::string_view(links_[at].name); };
-    const auto found = std::ranges::lower_bound(by_name_, name, {}, name_at);
-    return found == by_name_.end() || name_at(*found) != name ? nullptr : &links_[*found];
+    const std::uint64_t hash = hash_of(name);
+    for (auto at = std::ranges::lower_bound(by_name_, hash);
+         at != by_name_.end() && *at >> place_bits == hash >> place_bits; ++at) {
+        if (const auto& link = links_[place_in(*at)]; link.name == name) {
+            return &link;
+        }
+    }
+    return nullptr;
 }
 
 const network_link* network_state::find_by_any_name(std::string_view name) const {

@@ -140,9 +140,9 @@ private:
     std::vector<default_route> routes_;
     std::vector<link_route> link_routes_;
     std::vector<connected_route> connected_;
-    // Places in links_: in the order of names, of masters and of what is below. A look is made and copied more often
-    // than it is searched.
-    std::vector<std::size_t> by_name_;
+    // Places in links_: in the order of hashes of names (with the hash above the place), of masters and of what is
+    // below.
+    std::vector<std::uint64_t> by_name_;
     std::vector<std::size_t> by_master_;
     std::vector<std::size_t> by_lower_;
 };

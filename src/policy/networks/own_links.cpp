@@ -30,11 +30,11 @@ std::vector<std::string> core_device_names(const config::node_config& config) {
 }
 
 std::string bridge_name(std::uint32_t vni) {
-    return fmt::format("vmbr{}", vni);
+    return "vmbr" + std::to_string(vni);
 }
 
 std::string base_name(std::uint32_t vni, model::network_type type) {
-    return fmt::format("{}{}", type == model::network_type::managed ? "vxlan" : "vlan", vni);
+    return (type == model::network_type::managed ? "vxlan" : "vlan") + std::to_string(vni);
 }
 
 model::network_type other_type(model::network_type type) {
@@ -77,21 +77,29 @@ bool is_in(const ip::address& address, const host_address& network) {
 
 own_links::own_links(const config::node_config& config, const model::network_state& seen, const whose_links& whose)
     : config_(config), seen_(seen), whose_(whose) {
-    for (auto& name : core_device_names(config)) {
-        host_names_.insert(std::move(name));
+    // One is made for each network: names are those of the configuration, and not copied.
+    const auto add = [this](const std::string& name) {
+        if (!is_name_of_host(name)) {
+            host_names_.emplace_back(name);
+            add_host_link(seen_.find(name));
+        }
+    };
+    for (const auto& one : config.device_mtus) {
+        add(one.device);
+    }
+    if (!config.bridges.device.empty()) {
+        add(config.bridges.device);
     }
     for (const auto& bridge : config.host_bridges) {
-        host_names_.insert(bridge.name);
-    }
-    for (const auto& name : host_names_) {
-        add_host_link(seen.find(name));
+        add(bridge.name);
     }
 }
 
 void own_links::add_host_link(const model::network_link* link) {
-    if (link == nullptr || !host_links_.insert(link->index).second) {
+    if (link == nullptr || is_of_host(*link)) {
         return;
     }
+    host_links_.push_back(link->index);
     add_host_link(seen_.find(link->master));
     add_host_link(seen_.find(link->lower));
 }

@@ -7,9 +7,11 @@
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/policy/networks/own_bridges.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pvc::policy {
 
@@ -40,9 +42,13 @@ public:
     own_links(const config::node_config& config, const model::network_state& seen, const whose_links& whose);
 
     // Device or bridge of the host, or what one of them stands on or is a port of, however far below.
-    [[nodiscard]] bool is_of_host(const model::network_link& link) const { return host_links_.contains(link.index); }
+    [[nodiscard]] bool is_of_host(const model::network_link& link) const {
+        return std::ranges::find(host_links_, link.index) != host_links_.end();
+    }
     // Also where it is not there yet.
-    [[nodiscard]] bool is_name_of_host(std::string_view name) const { return host_names_.contains(name); }
+    [[nodiscard]] bool is_name_of_host(std::string_view name) const {
+        return std::ranges::find(host_names_, name) != host_names_.end();
+    }
 
     // The device that bases of this type stand on; "": none is configured.
     [[nodiscard]] const std::string& lower_name(model::network_type type) const;
@@ -82,8 +88,8 @@ private:
     const config::node_config& config_;
     const model::network_state& seen_;
     const whose_links& whose_;
-    std::set<std::string, std::less<>> host_names_;
-    std::set<int> host_links_;
+    std::vector<std::string_view> host_names_;  // a few
+    std::vector<int> host_links_;
 };
 
 }  // namespace pvc::policy

@@ -296,9 +296,10 @@ void sim_kernel::follow_ports(device& bridge) {
         return;
     }
     int smallest = 0;
-    for (const int port : ports_of(bridge.is.index)) {
-        const int mtu = devices_.at(port).is.mtu;
-        smallest = smallest == 0 ? mtu : std::min(smallest, mtu);
+    for (const auto& [index, port] : devices_) {
+        if (port.is.master == bridge.is.index) {
+            smallest = smallest == 0 ? port.is.mtu : std::min(smallest, port.is.mtu);
+        }
     }
     if (const int mtu = smallest == 0 ? ethernet_mtu : smallest; mtu != bridge.is.mtu) {
         bridge.is.mtu = mtu;
@@ -308,9 +309,9 @@ void sim_kernel::follow_ports(device& bridge) {
 
 bool sim_kernel::carrier_of(const device& which) const {
     if (which.is.kind == "bridge") {
-        const auto ports = ports_of(which.is.index);
-        return !which.had_ports ||
-               std::ranges::any_of(ports, [&](int port) { return devices_.at(port).is.is_running; });
+        return !which.had_ports || std::ranges::any_of(devices_, [&](const auto& one) {
+            return one.second.is.master == which.is.index && one.second.is.is_running;
+        });
     }
     if (which.is.vlan_id) {
         const auto below = devices_.find(which.is.lower);
@@ -344,6 +345,11 @@ void sim_kernel::settle() {
             }
         }
     }
+    if (is_as_told()) {
+        return;
+    }
+    told_routes_ = routes_;
+    told_lost_ = lost_;
     auto now = make_state();
     if (now != told_) {
         told_ = std::move(now);
@@ -485,6 +491,30 @@ result<void> sim_kernel::apply(const model::network_change& change) {
     auto done = std::visit(applying{*this}, change);
     settle();
     return done;
+}
+
+// What make_state() would be made of is what it was made of.
+bool sim_kernel::is_as_told() const {
+    const auto links = told_.links();
+    const auto addresses = told_.addresses();
+    if (links.size() != devices_.size() || routes_ != told_routes_ || lost_ != told_lost_) {
+        return false;
+    }
+    std::size_t link = 0;
+    std::size_t address = 0;
+    for (const auto& [index, one] : devices_) {
+        if (links[link++] != one.is) {
+            return false;
+        }
+        for (const auto* family : {&one.v4, &one.v6}) {
+            for (const auto& entry : *family) {
+                if (address == addresses.size() || addresses[address++] != entry.is) {
+                    return false;
+                }
+            }
+        }
+    }
+    return address == addresses.size();
 }
 
 model::network_state sim_kernel::make_state() const {

@@ -111,6 +111,7 @@ private:
     struct route_entry {
         model::link_route is;
         bool is_advertised = false;
+        friend bool operator==(const route_entry&, const route_entry&) = default;
     };
     struct device {
         model::network_link is;
@@ -148,6 +149,7 @@ private:
     [[nodiscard]] bool carrier_of(const device& which) const;
     // What follows from a change: who runs, sizes of bridges, addresses that a device has by itself. Tells of it.
     void settle();
+    [[nodiscard]] bool is_as_told() const;
     [[nodiscard]] model::network_state make_state() const;
 
     // sim_kernel_addresses.cpp
@@ -174,6 +176,8 @@ private:
     std::vector<model::connected_route> lost_;  // that addresses should have, and somebody took away
     sim_sysctls sysctls_;
     model::network_state told_;  // as it was when somebody was last told: after settle() as it is
+    std::vector<route_entry> told_routes_;
+    std::vector<model::connected_route> told_lost_;
     std::uint64_t generation_ = 0;
 };
 

@@ -27,9 +27,10 @@ void sim_kernel::follow_hardware(device& which) {
     }
     if (which.is.kind == "bridge") {
         std::optional<model::hardware_address> least;
-        for (const int port : ports_of(which.is.index)) {
-            const auto& has = devices_.at(port).is.hardware;
-            least = std::min(least.value_or(has), has);
+        for (const auto& [index, port] : devices_) {
+            if (port.is.master == which.is.index) {
+                least = std::min(least.value_or(port.is.hardware), port.is.hardware);
+            }
         }
         which.is.hardware = least.value_or(which.is.hardware);
     }
@@ -168,11 +169,13 @@ std::vector<model::connected_route> sim_kernel::connected_routes() const {
         if (!one.is.is_up) {
             continue;
         }
+        const auto of_others = static_cast<std::ptrdiff_t>(all.size());
         for (const auto* family : {&one.v4, &one.v6}) {
             for (const auto& entry : *family) {
                 const auto network = model::connected_network(entry.is.address);
                 if (network && !entry.is.peer && !is_lost(index, *network) &&
-                    std::ranges::find(all, model::connected_route{index, *network}) == all.end()) {
+                    std::find(all.begin() + of_others, all.end(), model::connected_route{index, *network}) ==
+                        all.end()) {
                     all.push_back({index, *network});
                 }
             }
@@ -360,8 +363,9 @@ std::vector<host_address> sim_kernel::addresses_on(const std::string& device) co
 }
 
 bool sim_kernel::has(const std::string& device, const host_address& which) const {
-    const auto there = addresses_on(device);
-    return std::ranges::find(there, which) != there.end();
+    const auto* on = find(device);
+    const auto is_it = [&](const address_entry& one) { return one.is.address == which; };
+    return on != nullptr && std::ranges::any_of(which.address.is_v6() ? on->v6 : on->v4, is_it);
 }
 
 bool sim_kernel::answers(const ip::address& which) const {

@@ -35,7 +35,9 @@ std::span<const initial_value> values_of(sysctl_family family) {
 }
 
 std::string key_of(std::string_view folder, std::string_view link, std::string_view name) {
-    return std::string(folder).append(link).append("/").append(name);
+    std::string key;
+    key.reserve(folder.size() + link.size() + 1 + name.size());
+    return key.append(folder).append(link).append("/").append(name);
 }
 
 // Nothing that leads elsewhere.
@@ -86,10 +88,11 @@ std::optional<std::string> sim_sysctls::read(std::string_view key) const {
 }
 
 int sim_sysctls::of(std::string_view link, sysctl_family family, std::string_view name) const {
-    const auto text = read(key_of(folder_of(family), link, name));
+    const auto found = values_.find(key_of(folder_of(family), link, name));
     int value = 0;
-    if (text) {
-        std::from_chars(text->data(), text->data() + text->size(), value);
+    if (found != values_.end()) {
+        const auto& text = found->second;
+        std::from_chars(text.data(), text.data() + text.size(), value);
     }
     return value;
 }
