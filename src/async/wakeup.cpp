@@ -1,6 +1,7 @@
 #include "pvcnoded/async/wakeup.hpp"
 #include "pvcnoded/base/planted.hpp"
 
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/execution.hpp>
 #include <boost/asio/require.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -16,8 +17,13 @@ void wakeup::waiter::act_on(void* place, const error_code* code) {
     Handler taken = std::move(*held);
     held->~Handler();
     if (code != nullptr) {
-        auto executor = asio::require(asio::get_associated_executor(taken), asio::execution::blocking.never);
-        executor.execute([ready = std::move(taken), code = *code]() mutable { std::move(ready)(code); });
+        const auto executor = asio::get_associated_executor(taken);
+        auto ready = [ready = std::move(taken), code = *code]() mutable { std::move(ready)(code); };
+        if (const task* const owner = task_of(executor)) {
+            owner->owner().executor().execute(std::move(ready));  // as its own executor would, with one wrapper less
+        } else {
+            asio::require(executor, asio::execution::blocking.never).execute(std::move(ready));
+        }
     }
 }
 
@@ -127,7 +133,7 @@ awaitable<bool> wakeup::wait_until(timers& clock, time_point deadline, std::stri
         expired = true;
         notify();
     });
-    co_await wait(wait_note::effect(what, deadline));
+    co_await start(wait_note::effect(what, deadline), asio::deferred);  // without a frame of its own
     // Both in one turn: the notification counts, the wait was over before the deadline was looked at.
     co_return !expired;
 }
