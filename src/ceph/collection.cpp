@@ -70,6 +70,7 @@ void collection::follow_role() {
         return;
     }
     term_.reset();
+    answers_ = {};
     known_.conditions.clear();
     known_.is_collecting = role.is_primary();
     if (role.is_primary()) {
@@ -133,7 +134,8 @@ async::awaitable<void> collection::round(policy::ceph_tree tree) {
                                    .deadline = begun + policy::ceph_round_limit(session_.node.times.keepalive),
                                    .manager_paused_until = term_->reach.manager_paused_until(),
                                    .may_connect = !term_->reach.has_answered(),
-                                   .first = term_->reach.first_question()});
+                                   .first = term_->reach.first_question(),
+                                   .answers = &answers_});
         ++known_.rounds;
         co_await ask(asking, tree.pools);
         follow_role();

@@ -66,8 +66,9 @@ private:
     ceph_knowledge& known_;
     async::wakeup unheard_;  // of the key below: it is looked at when something is written
     std::unique_ptr<zookeeper::watched> primary_node_;
-    bool is_loaded_ = false;      // what is below /ceph was read once
-    std::unique_ptr<term> term_;  // while this node is primary
+    bool is_loaded_ = false;          // what is below /ceph was read once
+    std::unique_ptr<term> term_;      // while this node is primary
+    policy::ceph_answers answers_{};  // of this term
 };
 
 }  // namespace pvc::ceph

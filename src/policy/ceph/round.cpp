@@ -33,16 +33,6 @@ constexpr std::array<question_words, 9> questions{{
     {"osd status", R"({"prefix":"osd status","format":"json"})"},
 }};
 
-// Keeps what was read, or says why there is nothing.
-template <class T>
-result<void> keep(std::optional<T>& into, result<T> read) {
-    if (!read) {
-        return read.error();
-    }
-    into = *std::move(read);
-    return {};
-}
-
 // The cluster, or the way to it, is not there: no other question would fare better.
 bool is_silence(const failure& why) {
     return why.code() == errc::timed_out || why.code() == errc::unavailable || why.code() == errc::stopped;
@@ -158,16 +148,38 @@ void ceph_round::refuse(failure why, time_point now) {
     has_taken_ = true;
 }
 
+// Keeps what was read, or says why there is nothing.
+template <class T>
+result<void> ceph_round::keep(std::optional<T> ceph_seen::* where, std::string_view printed,
+                              result<T> (*parse)(std::string_view)) {
+    auto* const known = about_.answers;
+    std::string* const before = known == nullptr ? nullptr : &known->printed.at(static_cast<std::size_t>(at_));
+    if (before != nullptr && known->seen.*where && *before == printed) {
+        seen_.*where = known->seen.*where;
+        return {};
+    }
+    auto read = parse(printed);
+    if (!read) {
+        return std::move(read).error();
+    }
+    if (before != nullptr && printed.size() <= ceph_answers::bytes_max) {
+        *before = printed;
+        known->seen.*where = *read;
+    }
+    seen_.*where = *std::move(read);
+    return {};
+}
+
 result<void> ceph_round::read(std::string_view printed) {
     switch (at_) {
-        case ceph_question::health: return keep(seen_.health, model::parse_ceph_health(printed));
-        case ceph_question::status: return keep(seen_.status, model::parse_ceph_text(printed));
-        case ceph_question::df: return keep(seen_.df, model::parse_ceph_text(printed));
-        case ceph_question::pools: return keep(seen_.rooms, model::parse_pool_rooms(printed));
-        case ceph_question::recovery: return keep(seen_.recovery, model::parse_pool_recovery(printed));
-        case ceph_question::osd_dump: return keep(seen_.osd_map, model::parse_osd_dump(printed));
-        case ceph_question::osd_df: return keep(seen_.osd_rooms, model::parse_osd_df(printed));
-        case ceph_question::osd_status: return keep(seen_.osd_status, model::parse_osd_status(printed));
+        case ceph_question::health: return keep(&ceph_seen::health, printed, model::parse_ceph_health);
+        case ceph_question::status: return keep(&ceph_seen::status, printed, model::parse_ceph_text);
+        case ceph_question::df: return keep(&ceph_seen::df, printed, model::parse_ceph_text);
+        case ceph_question::pools: return keep(&ceph_seen::rooms, printed, model::parse_pool_rooms);
+        case ceph_question::recovery: return keep(&ceph_seen::recovery, printed, model::parse_pool_recovery);
+        case ceph_question::osd_dump: return keep(&ceph_seen::osd_map, printed, model::parse_osd_dump);
+        case ceph_question::osd_df: return keep(&ceph_seen::osd_rooms, printed, model::parse_osd_df);
+        case ceph_question::osd_status: return keep(&ceph_seen::osd_status, printed, model::parse_osd_status);
         default: return failure(errc::invalid, std::string(to_text(at_)), "an answer to nothing");
     }
 }
@@ -184,9 +196,10 @@ void ceph_round::take(const result<std::string>& printed, time_point now) {
 }
 
 void ceph_round::take(result<std::vector<model::pool_counters>> counted, time_point now) {
-    if (auto kept = keep(seen_.counters, std::move(counted)); !kept) {
-        return refuse(std::move(kept).error(), now);
+    if (!counted) {
+        return refuse(std::move(counted).error(), now);
     }
+    seen_.counters = *std::move(counted);
     has_taken_ = true;
     go_on();
 }

@@ -8,6 +8,9 @@
 #include "pvcnoded/model/ceph_osds.hpp"
 #include "pvcnoded/model/ceph_pools.hpp"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +60,14 @@ struct ceph_refusal {
     failure why;
 };
 
+// What was made of the last answer to each question: one that is the same is not parsed again. Only short ones are
+// kept; those of a large cluster differ each time.
+struct ceph_answers {
+    static constexpr std::size_t bytes_max = 16'384;
+    std::array<std::string, static_cast<std::size_t>(ceph_question::none)> printed{};
+    ceph_seen seen{};
+};
+
 class ceph_round {
 public:
     struct about {
@@ -71,6 +82,7 @@ public:
         // With which it begins; those before it come last. As the round before has it, so that a slow Ceph is asked for
         // everything in time.
         ceph_question first = ceph_question::health;
+        ceph_answers* answers = nullptr;  // of earlier rounds; outlives this one. Null: each answer is parsed
     };
     struct ask {
         ceph_question what = ceph_question::none;
@@ -106,6 +118,9 @@ private:
     [[nodiscard]] bool is_wanted(ceph_question what, time_point now) const;
     void refuse(failure why, time_point now);
     result<void> read(std::string_view printed);
+    template <class T>
+    result<void> keep(std::optional<T> ceph_seen::* where, std::string_view printed,
+                      result<T> (*parse)(std::string_view));
     void go_on();
 
     about about_;
