@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <ctime>
 
 namespace pvc::core {
@@ -34,7 +35,7 @@ const level_style& style_of(log_level level) {
 
 std::string front(const log_record& record, const log_style& style) {
     const level_style& level = style_of(record.level);
-    return style.colours ? fmt::format("{}>>> \033[0m", level.colour) : std::string(level.prompt);
+    return style.colours ? std::string(level.colour).append(">>> \033[0m") : std::string(level.prompt);
 }
 
 // As much of the text as the limits of a record allow, cut at a character, and what is missing.
@@ -63,7 +64,16 @@ std::string for_each_line(const std::string& text, Line line) {
 }
 
 std::string with_prefix(const std::string& prefix, std::string_view text) {
-    return prefix.empty() ? std::string(text) : fmt::format("{} - {}", prefix, text);
+    return prefix.empty() ? std::string(text) : (prefix + " - ").append(text);
+}
+
+void put(std::string& to, std::int64_t number, std::size_t digits, char behind) {
+    const std::size_t end = to.size() + digits;
+    to.append(digits, '0');
+    for (std::size_t at = end; digits > 0; --digits, number /= 10) {
+        to[--at] = static_cast<char>('0' + number % 10);
+    }
+    to += behind;
 }
 
 std::string one_line(std::string_view text) {
@@ -80,8 +90,16 @@ std::string date_text(wall_time when) {
     const auto micros = std::chrono::floor<std::chrono::microseconds>(since).count() - seconds * 1'000'000;
     std::tm local{};
     localtime_r(&seconds, &local);
-    return fmt::format("{:04}/{:02}/{:02} {:02}:{:02}:{:02}.{:06} ", local.tm_year + 1900, local.tm_mon + 1,
-                       local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, micros);
+    std::string text;
+    text.reserve(sizeof("2026/01/01 00:00:00.000000 "));
+    put(text, local.tm_year + 1900, 4, '/');
+    put(text, local.tm_mon + 1, 2, '/');
+    put(text, local.tm_mday, 2, ' ');
+    put(text, local.tm_hour, 2, ':');
+    put(text, local.tm_min, 2, ':');
+    put(text, local.tm_sec, 2, '.');
+    put(text, micros, 6, ' ');
+    return text;
 }
 
 std::string format_record(const log_record& record, const log_style& style) {

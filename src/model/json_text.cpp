@@ -1,6 +1,5 @@
 #include "pvcnoded/model/json_text.hpp"
 
-#include "pvcnoded/base/plain_text.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/base/utf8.hpp"
 
@@ -49,10 +48,15 @@ void append_separator(std::string& out) {
     }
 }
 
+bool is_plain(char c) {
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
 void append_string(std::string& out, std::string_view text) {
     out += '"';
     while (!text.empty()) {
-        const auto plain = text.substr(0, std::min(plain_length(text), text.find_first_of("\"\\")));
+        const auto end = std::ranges::find_if_not(text, is_plain);
+        const auto plain = text.substr(0, static_cast<std::size_t>(end - text.begin()));
         out += plain;
         text.remove_prefix(plain.size());
         if (text.empty()) {
