@@ -1,5 +1,7 @@
 // operator new for the simulator: small blocks from free lists that are never given back. Everything runs in one
 // thread, and half of the time of a run would go to the general allocator otherwise. Not linked under sanitizers.
+#include <sys/mman.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdlib>
@@ -8,8 +10,8 @@
 namespace {
 
 constexpr std::size_t grain = 16;
-constexpr std::size_t largest = 4096;  // the frame of a coroutine among them
-constexpr std::size_t chunk_bytes = 256 * 1024;
+constexpr std::size_t largest = 4096;             // the frame of a coroutine among them
+constexpr std::size_t chunk_bytes = 2048 * 1024;  // a large page, where the kernel gives one for the asking
 
 struct free_block {
     free_block* next;
@@ -44,10 +46,11 @@ void* take(std::size_t size) {
     }
     const std::size_t bytes = sizeof(header) + size_class * grain;
     if (static_cast<std::size_t>(own.end - own.at) < bytes) {
-        own.at = static_cast<std::byte*>(std::malloc(chunk_bytes));
+        own.at = static_cast<std::byte*>(std::aligned_alloc(chunk_bytes, chunk_bytes));
         if (own.at == nullptr) {
             throw std::bad_alloc();
         }
+        ::madvise(own.at, chunk_bytes, MADV_HUGEPAGE);  // one twentieth of the time goes to smaller ones
         own.end = own.at + chunk_bytes;
     }
     auto* made = reinterpret_cast<header*>(own.at);

@@ -30,9 +30,17 @@ public:
         files[to] = std::move(files[from]);
         files.erase(from);
     }
+    // Both at once: nobody can lose the power in between.
+    void rename_and_sync(const std::string& from, const std::string& to, const std::string& folder) {
+        files[to] = std::move(files[from]);
+        files.erase(from);
+        sync_folder(folder);
+    }
     void sync_folder(const std::string& folder) {
         std::erase_if(unsynced_, [&folder](const auto& one) {
-            return one.first.starts_with(folder + '/') && one.first.find('/', folder.size() + 1) == std::string::npos;
+            const std::string& path = one.first;
+            return path.size() > folder.size() && path[folder.size()] == '/' && path.starts_with(folder) &&
+                   path.find('/', folder.size() + 1) == std::string::npos;
         });
     }
     void lose_power() {
@@ -51,6 +59,9 @@ public:
 
 private:
     void remember(const std::string& path) {
+        if (unsynced_.contains(path)) {
+            return;
+        }
         const auto now = files.find(path);
         unsynced_.try_emplace(path, now == files.end() ? std::nullopt : std::optional(now->second));
     }

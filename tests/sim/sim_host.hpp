@@ -99,9 +99,7 @@ public:
             storage.remove(temporary);
             co_return std::move(reached).error();
         }
-        storage.sync(temporary);
-        storage.rename(temporary, path);
-        storage.sync_folder(folder);
+        storage.rename_and_sync(temporary, path, folder);
         co_return result<void>();
     }
     async::awaitable<result<void>> remove_file(std::string path) override {

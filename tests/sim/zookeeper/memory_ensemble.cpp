@@ -75,7 +75,8 @@ std::vector<std::string> memory_ensemble::children(std::string_view path) const 
 
 result<zookeeper::node_stat> memory_ensemble::set(const std::string& path, const std::string& data,
                                                   std::int32_t version, std::int64_t session) {
-    std::vector<tree_change> writes{{kind::set, path, data, version}};
+    std::vector<tree_change> writes;
+    writes.push_back({kind::set, path, data, version});  // a list would copy it once more
     if (auto done = write(session, writes); !done) {
         return std::move(done).error();
     }

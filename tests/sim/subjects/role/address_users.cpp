@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace pvc::sim {
 
@@ -58,6 +60,7 @@ struct neighbours {
     std::uint64_t readdressed = 0;
     std::map<std::string, time_point> when_readdressed;  // "hv1 brcluster"
     std::map<std::string, std::pair<int, model::hardware_address>> bridges;
+    std::vector<std::optional<std::uint64_t>> bridges_of;  // of each member that is judged: its kernel's generation
 };
 
 std::vector<place> places_of(cluster& world) {
@@ -251,6 +254,15 @@ void bridges_keep_theirs(judge& of) {
         return;
     }
     auto& seen = of.world.state<neighbours>();
+    decltype(seen.bridges_of) bridges_of;
+    for (const auto& one : of.world.members) {
+        const bool is_judged = one->node.is_running() && one->node.is_ready() && of.world.is_calm(*one);
+        bridges_of.push_back(is_judged ? std::optional(one->node.kernel.generation()) : std::nullopt);
+    }
+    const bool is_any_unjudged = std::ranges::any_of(bridges_of, [](const auto& of_one) { return !of_one; });
+    if (std::exchange(seen.bridges_of, bridges_of) == bridges_of && !is_any_unjudged) {
+        return;
+    }
     std::map<std::pair<std::string, model::hardware_address>, std::string> whose;
     decltype(seen.bridges) now;
     for (const auto& one : of.world.members) {
