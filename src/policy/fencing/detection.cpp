@@ -100,7 +100,7 @@ verdict_on_node judge_silent(const observer_seen& self, const std::vector<node_s
 
 bool stays_in_run(const observer_seen& self, const node_seen& one, majority_at when) {
     return one.is_coordinator && one.state == daemon_state::run &&
-           (when == majority_at::mark || one.silent_for <= dead_after(self));
+           (when == majority_at::mark || (one.was_seen_to_beat && one.silent_for <= dead_after(self)));
 }
 
 }  // namespace

@@ -97,7 +97,8 @@ struct verdict_on_node {
 [[nodiscard]] std::string outlook_of(const verdict_on_node& one);
 
 // Whether enough coordinators stay in `run` without that one (31). `before_power_off`: counted anew before each first
-// power-off, where a node that is silent for longer than a living one may be does not count.
+// power-off, where a node that is silent for longer than a living one may be does not count, nor one that was not seen
+// to beat since this daemon started: that it has been silent for a short time is then only that nobody has looked.
 enum class majority_at : std::uint8_t { mark, before_power_off };
 [[nodiscard]] bool majority_stays(const observer_seen& self, const std::vector<node_seen>& others,
                                   const std::string& without, majority_at when);

@@ -215,6 +215,11 @@ TEST_F(detection, the_majority_of_coordinators_stays) {
     EXPECT_EQ(verdicts[1].what, needed);
     EXPECT_FALSE(majority_stays(self, {quiet("hv2", 40s), quiet("hv3", 40s)}, "hv2", majority_at::before_power_off));
     EXPECT_TRUE(majority_stays(self, {quiet("hv2", 40s), living("hv3")}, "hv2", majority_at::before_power_off));
+    auto unheard = quiet("hv3", 15s);
+    unheard.was_seen_to_beat = false;
+    EXPECT_FALSE(majority_stays(self, {quiet("hv2", 40s), unheard}, "hv2", majority_at::before_power_off))
+        << "this daemon has just started, and hv3 may be silent for hours";
+    EXPECT_TRUE(majority_stays(self, {quiet("hv2", 40s), unheard}, "hv2", majority_at::mark));
     self.coordinators = 2;
     EXPECT_FALSE(majority_stays(self, {quiet("hv2", 40s)}, "hv2", majority_at::mark));
     self.coordinators = 1;
