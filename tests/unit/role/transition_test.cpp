@@ -205,6 +205,20 @@ TEST_F(transition_test, c6_an_isolated_primary_gives_its_parts_up_without_a_sess
     EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::secondary);
 }
 
+// Its session lives, and no write of it is answered: it would walk for two minutes.
+TEST_F(transition_test, c6_an_isolated_node_on_its_way_back_gives_the_rest_up) {
+    auto& hv1 = primary_with_part();
+    ensemble.put(primary_key, "hv2");
+    ASSERT_TRUE(run_until([&] { return role_of(hv1) == "relinquish"; }, 5s));
+    hv1.connector.link().write_answer_delay = 300s;
+    beat(45s);
+    EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::relinquish);
+    EXPECT_EQ(log.steps, "-A");
+    beat(15s);
+    EXPECT_TRUE(log.steps.ends_with("~G~F~E~D~C~B'~B~A")) << log.steps;
+    EXPECT_EQ(hv1.daemon().context().role.now(), model::router_state::secondary);
+}
+
 TEST_F(transition_test, ac19_an_orderly_stop_gives_the_parts_up) {
     auto& hv1 = stage_with_part();
     ensemble.put(primary_key, "hv1");
