@@ -68,6 +68,17 @@ std::optional<std::string> find_unbalanced(const std::vector<acl_token>& tokens)
     return open_at.empty() ? std::nullopt : std::optional(fmt::format("at {}: \"{{\" is not closed", open_at.back()));
 }
 
+// Nothing that nft takes is longer: the longest is a comment. It copies some of them into places of a fixed size, and
+// it runs as root.
+std::optional<std::string> find_too_long(const std::vector<acl_token>& tokens) {
+    constexpr std::size_t longest = 128;
+    const auto found = std::ranges::find_if(tokens, [](const acl_token& one) { return one.text.size() > longest; });
+    return found == tokens.end() ? std::nullopt
+                                 : std::optional(fmt::format("at {}: expected at most {} bytes in one word or text, "
+                                                             "got {}",
+                                                             found->at, longest, found->text.size()));
+}
+
 std::size_t length_of_symbol(std::string_view rest) {
     constexpr std::array<std::string_view, 4> pairs{"==", "!=", "<=", ">="};
     if (std::ranges::any_of(pairs, [&](std::string_view pair) { return rest.starts_with(pair); })) {
@@ -116,6 +127,8 @@ acl_tokens split_acl(std::string_view text) {
         split.problem = fmt::format("at {}: \"{}\" is a command, not a part of a rule", first.at, first.text);
     } else if (auto wrong = find_unbalanced(split.all)) {
         split.problem = *std::move(wrong);
+    } else if (auto length = find_too_long(split.all)) {
+        split.problem = *std::move(length);
     }
     return split;
 }

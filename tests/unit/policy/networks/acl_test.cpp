@@ -188,6 +188,19 @@ TEST(acl, case_49_nothing_but_a_rule) {
     EXPECT_EQ(problem_of("tcp dport 22 \xc3\xa4"), "at 14: expected a word, got \"??\"");
     EXPECT_EQ(problem_of(std::string(1025, ' ')), "expected at most 1024 bytes, got more");
     EXPECT_TRUE(parse_acl(std::string(1024, ' ')).is_accepted());
+    // nft copies it into a place of 128 bytes, and ends by its own fault from some length on.
+    EXPECT_EQ(problem_of("log prefix \"" + std::string(129, 'p') + "\" accept"),
+              "at 12: expected at most 128 bytes in one word or text, got 129");
+    for (const auto& [ahead, behind] : {std::pair<std::string, std::string>{"log prefix \"", "\" accept"},
+                                        {"log prefix ", " flags all"},
+                                        {"ip ttl 5 jump ", ""},
+                                        {"ct helper \"", "\""},
+                                        {"ip ttl 5 comment \"", "\""}}) {
+        EXPECT_FALSE(parse_acl(ahead + std::string(129, 'p') + behind).is_beyond) << ahead;
+        EXPECT_NE(problem_of(ahead + std::string(129, 'p') + behind), "") << ahead;
+    }
+    EXPECT_TRUE(parse_acl("ip ttl 5 comment \"" + std::string(128, 'p') + "\"").is_beyond);
+    EXPECT_TRUE(parse_acl("log prefix \"" + std::string(127, 'p') + "\"").is_accepted());
     EXPECT_EQ(body_of("log prefix \"a;b#c@d\""), (expressions{log_packet{"a;b#c@d", std::nullopt}}));
 }
 
