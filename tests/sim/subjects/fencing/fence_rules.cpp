@@ -196,8 +196,8 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     const auto& settings = asker->node.settings;
     const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
     const duration late = asker->node.connector.link().lag + guard_time;
-    if (is_machine_on(of.world, node) && age > late && age < limit && !is_excused(of, node) &&
-        !is_on_since_it_was_seen_off(of, by, node)) {
+    const bool is_on = is_machine_on(of.world, node) && !is_on_since_it_was_seen_off(of, by, node);
+    if (is_on && age > late && age < limit && !is_excused(of, node)) {
         of.say("living_not_fenced",
                fmt::format("{} switches {} off, whose last sign of life was {:.1f} s ago", by, node, seconds(age)));
     }
