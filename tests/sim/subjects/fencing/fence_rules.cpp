@@ -240,8 +240,23 @@ void listen_to_power(judge& of) {
         [&of](const std::string& node) { of.state<fences_seen>().went_off[node] = of.world.now(); });
 }
 
+// Ruling 37: who has the lock acts on a valid proof in the store as on a record of his own.
+proof_found stored_proof_of(judge& of, const member& writer, const std::string& node) {
+    const std::string root = "/nodes/" + node;
+    const auto key = of.world.ensemble.exists(root + "/fenceproof");
+    const auto state = of.world.ensemble.exists(root + "/daemonstate");
+    const auto beat = of.world.ensemble.exists(root + "/keepalive");
+    const auto said = model::parse_fence_proof(of.world.ensemble.get(root + "/fenceproof").value_or(""));
+    if (!key || !state || !beat || !said || state->mzxid > key->mzxid || beat->mzxid > key->mzxid) {
+        return {};
+    }
+    const member* const whose = of.world.find(said->coordinator);
+    return whose == nullptr || whose == &writer ? proof_found() : proof_of(of, *whose, node);
+}
+
 void proof_comes_first(judge& of, const std::string& what, const member& writer, const std::string& node) {
-    const proof_found proof = proof_of(of, writer, node);
+    const proof_found own = proof_of(of, writer, node);
+    const proof_found proof = own.is_there ? own : stored_proof_of(of, writer, node);
     if (!proof.is_there || !proof.is_synced) {
         of.say("fence_has_proof", fmt::format("{} {}, and has no record of a proof{}", writer.name(), what,
                                               proof.is_there ? " that is on its disk" : ""));

@@ -331,6 +331,23 @@ TEST_F(fence_rules_told, a_machine_that_was_migrating_needs_a_proof_too) {
     EXPECT_EQ(broken(), "fence_has_proof");
 }
 
+TEST_F(fence_rules_told, anothers_proof_in_the_store_is_one_until_the_node_is_back) {
+    give_lock(hv(1));
+    lose_power(hv(2));
+    record(hv(3), true);
+    world.ensemble.put("/nodes/hv2/daemonstate", "fenced");
+    world.ensemble.put("/nodes/hv2/fenceproof", to_text(model::fence_proof_key{
+                                                    model::fence_record_id(wall_time(1'700'000'000s), "hv2"), "hv3"}));
+    const std::string node = guest_key(the_machine, "/node");
+    change(recorded_kind::set, node, "hv2", hv(1));
+    change(recorded_kind::set, node, "hv3", hv(1));
+    EXPECT_EQ(broken(), "");
+    world.ensemble.put("/nodes/hv2/daemonstate", "dead");
+    change(recorded_kind::set, node, "hv2", hv(1));
+    change(recorded_kind::set, node, "hv3", hv(1));
+    EXPECT_EQ(broken(), "fence_has_proof") << "it has written since";
+}
+
 TEST_F(fence_rules_told, only_a_fencer_takes_the_lock_of_another_ones_state) {
     change(recorded_kind::create, "/nodes/hv2/daemonstate/0__lock__0000000001", "hv1", hv(1));
     EXPECT_EQ(broken(), "") << "what is created is nobody's key yet";
