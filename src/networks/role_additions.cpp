@@ -6,6 +6,8 @@
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -59,6 +61,33 @@ async::awaitable<void> role_addresses::forward_ipv6(time_point until) {
     model::network_change setting = model::set_sysctl{key, "1"};
     auto set = co_await stack_.apply(std::move(setting), until);
     ignore(set, "it is tried again with the next gateway");
+}
+
+// What is no bridge gets none, and no bridge without a port one whose network the host reaches over another link.
+void role_addresses::note_withheld(const model::network_state& seen) {
+    foreign_.clear();
+    for (const auto& bridge : node_.config->host_bridges) {
+        if (!policy::why_no_bridge(seen, bridge.name).empty()) {
+            foreign_.insert(bridge.name);
+        }
+    }
+    std::set<std::string> withheld;
+    for (const auto& one : all_) {
+        const auto over =
+            is_gateway(one.where) ? "" : policy::reached_without(one.where.device, seen, one.where.address);
+        if (over.empty()) {
+            continue;
+        }
+        foreign_.insert(one.where.device);
+        if (one.wish == policy::address_wish::wanted && withheld.insert(one.where.text()).second &&
+            !withheld_.contains(one.where.text())) {
+            node_.log.error(message::role_address,
+                            fmt::format("{} is not added: that bridge has no port, and this host, which reaches the "
+                                        "network over {}, would lose it",
+                                        one.where.text(), over));
+        }
+    }
+    withheld_ = std::move(withheld);
 }
 
 async::awaitable<result<void>> role_addresses::try_to_add(places& open, core::session& s, time_point until) {

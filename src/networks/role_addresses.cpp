@@ -326,18 +326,7 @@ async::awaitable<role_addresses::places> role_addresses::present(time_point unti
         for (const auto& link : seen->links()) {
             devices_.insert(link.name);
         }
-        foreign_.clear();
-        for (const auto& bridge : node_.config->host_bridges) {
-            if (!policy::why_no_bridge(*seen, bridge.name).empty()) {
-                foreign_.insert(bridge.name);
-            }
-        }
-        for (const auto& one : all_) {
-            if (!is_gateway(one.where) &&
-                !policy::reached_without(one.where.device, *seen, one.where.address).empty()) {
-                foreign_.insert(one.where.device);
-            }
-        }
+        note_withheld(*seen);
         found = found_in(*seen);
         lost_ = routes_lost_in(*seen);
         co_return found;

@@ -102,6 +102,7 @@ private:
     async::awaitable<void> remove(policy::placed_address where, time_point until);
     async::awaitable<result<std::optional<boot_time>>> ask_who_is_named(core::session& s, time_point until);
     async::awaitable<void> forward_ipv6(time_point until);
+    void note_withheld(const model::network_state& seen);
     [[nodiscard]] bool may_hold() const;
     [[nodiscard]] bool is_wanted(const policy::placed_address& where) const;
     [[nodiscard]] bool is_dropped(const policy::placed_address& where) const;
@@ -120,10 +121,11 @@ private:
     std::vector<policy::role_address> all_;
     policy::address_wish gateway_wish_ = policy::address_wish::as_found;
     bool knows_gateways_ = false;
-    std::set<std::string> devices_;  // by the last look
-    std::set<std::string> foreign_;  // likewise: called as a bridge of the host, and none
-    bool is_seen_ = false;           // what there is, likewise
-    time_point seen_at_{};           // by the last look that was answered
+    std::set<std::string> devices_;   // by the last look
+    std::set<std::string> foreign_;   // likewise: called as a bridge of the host, and none, or without a port
+    std::set<std::string> withheld_;  // addresses that are not added to those, which was told
+    bool is_seen_ = false;            // what there is, likewise
+    time_point seen_at_{};            // by the last look that was answered
     struct named {
         const core::session* in = nullptr;
         boot_time asked{};

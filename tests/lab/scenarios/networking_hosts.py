@@ -372,6 +372,31 @@ def bridges_without_port(lab):
         check(not [one for one in View(node).on('brcluster') if one.startswith('10.255.')], f'{node.label}: {View(node).on("brcluster")}')
 
 
+@scenario('networking.md 3.1: addresses move with the metric of the routes to their networks, or without one', limit=90)
+def ways_stay(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4', 'ens8')))
+    node.power_on()
+    _card(node, 'ens8')
+    for words in ('link set ens4 up', 'address add 10.88.0.8/24 dev ens4 metric 600', 'address add 10.88.0.9/24 dev ens8 metric 100',
+                  'address add 172.30.5.1/16 dev ens4 noprefixroute', 'address add 10.89.0.8/24 dev ens4 noprefixroute',
+                  'route add 10.89.0.0/24 dev ens4 proto kernel scope link src 10.89.0.8 metric 425',
+                  '-6 address add fd88::8/64 dev ens4 metric 2000', '-6 address add fd89::8/64 dev ens4 noprefixroute'):
+        node.enter('ip', *words.split())
+    text = node.execute('--check-config', '--against-host')[1]
+    for words in ('10.88.0.8/24 to brcluster metric 600', '172.30.5.1/16 to brcluster without a route to its network', '10.89.0.8/24 to brcluster metric 425'):
+        check(words in text, f'{words}: {text}')
+    start(lab, node)
+    soon(lab, node, lambda view: view.ports('brcluster') == ['ens4'], 'the port')
+    routes = node.enter('ip', 'route') + node.enter('ip', '-6', 'route')
+    for words in ('10.88.0.0/24 dev brcluster proto kernel scope link src 10.88.0.8 metric 600', '10.89.0.0/24 dev brcluster proto kernel scope link src 10.89.0.8 metric 425',
+                  'fd88::/64 dev brcluster proto kernel metric 2000'):
+        check(words in routes, f'{words}: {routes}')
+    for network_of in ('172.30.0.0/16', 'fd89::/64'):
+        check(network_of not in routes, routes)
+    check('dev ens8' in node.enter('ip', 'route', 'get', '10.88.0.50'), 'the way of the smaller metric')
+
+
 @scenario('README ruling 81: a host whose way out is by an advertisement, over a bridge with a card and a machine', limit=60)
 def advertised_over_a_bridge(lab):
     lab.zookeeper()

@@ -350,6 +350,30 @@ TEST_F(role_addresses_test, a_card_that_is_called_as_a_bridge_gets_none) {
     EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 20s), 2.0);
 }
 
+// Its device is a port of the host's own bridge, over which the host reaches that network.
+TEST_F(role_addresses_test, a_bridge_without_a_port_takes_no_network_from_the_host) {
+    auto& hv1 = stage_networking();
+    hv1.kill();
+    hv1.kernel.remove_device("brupstream");
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"br0"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"br0"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_master{"ens4", "br0"}));
+    hv1.kernel.add("br0", "10.98.1.5/24");
+    hv1.start();
+    EXPECT_TRUE(hv1.run_until_ready()) << hv1.log();
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return role_of(hv1) == "primary"; }, 60s);
+    beat(40s);
+    EXPECT_EQ(there(hv1), "10.98.1.5/24 on br0, " + cluster_one + ", " + storage_one + ", " + metadata);
+    EXPECT_EQ(hv1.times_logged("10.98.1.254/24 on brupstream is not added: that bridge has no port, and this host, "
+                               "which reaches the network over br0, would lose it"),
+              1U)
+        << hv1.log();
+    hv1.kernel.remove("br0", *parse_host_address("10.98.1.5/24"));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_master{"ens4", ""}));
+    EXPECT_LT(seconds_until([&] { return there(hv1) == all_of_them; }, 40s), 2.0) << there(hv1);
+}
+
 TEST_F(role_addresses_test, one_that_somebody_took_away_is_added_again) {
     auto& hv1 = stage_primary();
     EXPECT_FALSE(hv1.logged("was gone"));
