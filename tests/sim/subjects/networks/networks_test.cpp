@@ -68,6 +68,18 @@ TEST_F(network_rules_test, what_is_left_of_one_is_seen_after_half_a_minute) {
     EXPECT_EQ(broken(), "networks_stand");
 }
 
+// Of another type now, which cannot be made without its device: the base that was there is not to go for that.
+TEST_F(network_rules_test, a_base_that_goes_for_one_that_cannot_be_made) {
+    blind(hv2);
+    hv2.kernel.remove_device(hv2.settings.bridge_device);
+    world.ensemble.put("/networks/1001/nettype", "bridged");
+    pass(2s);
+    EXPECT_EQ(broken(), "");
+    hv2.kernel.remove_device("vxlan1001");
+    pass(2s);
+    EXPECT_EQ(broken(), "changes_are_whole");
+}
+
 TEST_F(network_rules_test, the_bridge_of_a_machine_may_stay) {
     hv2.kernel.add_tap("vnet0", "vmbr1001");
     perform("network remove 1001");

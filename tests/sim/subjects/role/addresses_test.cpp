@@ -65,6 +65,20 @@ TEST_F(address_rules_test, a_dead_daemon_is_no_breach) {
     EXPECT_TRUE(watch.missing().empty()) << watch.missing().front();
 }
 
+// After a minute in which all was right, and nothing was asked again.
+TEST_F(address_rules_test, a_neighbour_who_was_not_told_of_another_hardware_address) {
+    hv1.addresses.cut = true;  // else it announces it
+    ASSERT_TRUE(hv1.kernel.apply(model::set_hardware{"brcluster", {0x0a, 0, 0, 0, 0, 1}}));
+    pass(5s);
+    EXPECT_EQ(broken(), "neighbours_know");
+}
+
+TEST_F(address_rules_test, a_bridge_that_has_another_hardware_address) {
+    ASSERT_TRUE(hv2.kernel.apply(model::set_hardware{"brcluster", {0x0a, 0, 0, 0, 0, 1}}));
+    pass(12s);
+    EXPECT_EQ(broken(), "bridges_keep_theirs");
+}
+
 TEST_F(address_rules_test, one_without_power_has_none) {
     perform("power-off hv1");
     pass(1s);

@@ -66,6 +66,35 @@ TEST(ceph_round, asks_in_order_and_knows_all_in_the_end) {
     EXPECT_EQ(p.round.left_out(), question::none);
 }
 
+// What was made of an answer is taken again for the same one, and for no other, whatever lies between.
+TEST(ceph_round, the_same_answer_is_not_parsed_again) {
+    ceph_answers answers;
+    auto about = usual();
+    about.answers = &answers;
+    const auto seen_of = [&](const result<std::string>& health) {
+        ceph_round round(about);
+        round.take(health, t0);
+        return round.take_seen();
+    };
+    const std::string well = sample::answer_to(question::health);
+    EXPECT_EQ(seen_of(well).health->status, "HEALTH_OK");
+    answers.seen.health->status = "marked";
+    EXPECT_EQ(seen_of(well).health->status, "marked");
+    EXPECT_FALSE(seen_of(failure(errc::timed_out, "x")).health);
+    EXPECT_FALSE(seen_of(std::string("{")).health);
+    EXPECT_EQ(seen_of(well + "\n").health->status, "HEALTH_OK");
+    EXPECT_EQ(answers.printed[0], well + "\n");
+    // A long one is parsed each time, and does not take the place of the other.
+    const std::string long_one = well + std::string(ceph_answers::bytes_max, ' ');
+    EXPECT_EQ(seen_of(long_one).health->status, "HEALTH_OK");
+    EXPECT_EQ(answers.printed[0], well + "\n");
+    const played whole(about);
+    const played again(about);
+    EXPECT_EQ(again.asked, all);
+    EXPECT_EQ(again.round.seen().osd_map->size(), 2U);
+    EXPECT_EQ(*again.round.seen().status, sample::status);
+}
+
 // librados counts what only lies elsewhere among what lacks a copy: the manager, who does not, is asked where that
 // matters.
 TEST(ceph_round, the_manager_is_asked_about_pools_that_are_not_whole) {
