@@ -116,6 +116,8 @@ enum class defect : std::uint8_t {
     bridges_not_awaited,    // a machine is created whether its bridges are there or not
     holders_not_outwaited,  // who waits for a machine's end gives up before a second try of it can be over
     last_line_decides,      // what patronictl printed last says how it went, though a library's logger wrote it
+    definition_read_once,   // a machine is started as what it was when its start began, whatever was defined since
+    earlier_look_taken,     // who asks who has its disk open is answered by a look that was under way
     moved_to_itself,        // a `migrate` with `node` as it was counts as an arrival
     // Commands about OSDs.
     undecided_is_safe,   // that Ceph cannot tell whether an OSD may go counts as that it may

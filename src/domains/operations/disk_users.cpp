@@ -1,6 +1,7 @@
 #include "operations/disk_users.hpp"
 
 #include "pvcnoded/async/for_each.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <algorithm>
@@ -206,7 +207,7 @@ async::awaitable<disk_users_read> disk_looks::look(const operation& op, std::vec
         if (!found.seen.not_seen.empty() && op.now() >= until) {
             co_return found.seen.answer(op.id, volumes);  // the time of the others is not over
         }
-        answered_ = until_now;
+        answered_ = is_planted(defect::earlier_look_taken) ? asked_ : until_now;
         seen_ = std::move(found.seen);
     }
     co_return seen_.answer(op.id, volumes);

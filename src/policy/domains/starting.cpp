@@ -261,7 +261,8 @@ step starting::take_turn(context& c) {
     if (c.memory.waits.cause == start_cause::turn) {
         c.memory.waits.cause = start_cause::none;
     }
-    return c.now > turn_wanted ? read_definition(at::reading_again) : ask_monitors(c, at::asking_monitors);
+    const bool has_waited = c.now > turn_wanted && !is_planted(defect::definition_read_once);
+    return has_waited ? read_definition(at::reading_again) : ask_monitors(c, at::asking_monitors);
 }
 
 // One that takes long is told as other causes are, unless it has another one.
@@ -295,7 +296,8 @@ step starting::await_turn(context& c) {
 // may have it. What is listed and not created after all is taken off the list by what is done instead.
 step starting::announced(context& c) {
     if (c.said_yes() || is_planted(defect::created_unannounced)) {
-        return c.now > read_at ? read_definition(at::reading_last) : prove();
+        const bool is_old = c.now > read_at && !is_planted(defect::definition_read_once);
+        return is_old ? read_definition(at::reading_last) : prove();
     }
     c.pause(unlisted_pause);
     return finish();

@@ -42,6 +42,8 @@ constexpr std::pair<std::string_view, std::string_view> marks_of_domains[] = {
 constexpr planted_mistake mistakes_with_domains[] = {
     {defect::ceph_fails_machines, "ceph_fails_machines", "guests-wait-for-a-ceph-that-comes-up-minutes-later"},
     {defect::bridges_not_awaited, "bridges_not_awaited", "guests-wait-for-their-bridges-after-a-power-cut"},
+    {defect::bridges_not_awaited, "bridges_not_awaited_for_long", "guest-waits-while-looks-at-links-are-slow"},
+    {defect::definition_read_once, "definition_read_once", "guest-is-defined-anew-while-ceph-is-slow"},
     {defect::create_unguarded, "create_unguarded", "guest-is-moved-during-the-last-look-before-its-creation"},
     {defect::placement_unchecked, "placement_unchecked", "guest-still-runs-where-nobody-hears"},
     {defect::foreign_lock_broken, "foreign_lock_broken", {}, {.subject = "locked", .writes = 1, .is_only = false}},

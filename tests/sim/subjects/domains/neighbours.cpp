@@ -177,6 +177,7 @@ constexpr rule rules_of_neighbours[] = {
 
 constexpr planted_mistake mistakes_with_neighbours[] = {
     {defect::lock_of_a_neighbour, "lock_of_a_neighbour", "guest-keeps-off-a-disk-of-a-running-neighbour"},
+    {defect::earlier_look_taken, "earlier_look_taken", "guest-asks-who-has-its-disk-during-another-look"},
 };
 
 }  // namespace
