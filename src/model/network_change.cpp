@@ -31,9 +31,7 @@ struct in_words {
     std::string operator()(const add_address& one) const {
         return "add " + one.address.text() +
                (one.scope == universe_scope ? "" : " (scope " + scope_text(one.scope) + ")") + " to " + one.device +
-               (one.lifetime ? " for the time that it has left" : "") +
-               (one.metric == 0 ? "" : " metric " + std::to_string(one.metric)) +
-               (one.makes_route ? "" : " without a route to its network");
+               (one.lifetime ? " for the time that it has left" : "");
     }
     std::string operator()(const remove_address& one) const {
         return "remove " + one.address.text() + (one.peer ? " peer " + one.peer->to_string() : "") + " from " +

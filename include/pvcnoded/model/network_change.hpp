@@ -80,8 +80,6 @@ struct add_address {
     std::optional<address_lifetime> lifetime{};  // empty: it stays
     // Of IPv4: what is of one network has one scope on a link, another one is refused. Of IPv6 the address says it.
     std::uint8_t scope = universe_scope;
-    std::uint32_t metric = 0;  // of the route to its network; 0: as the kernel has it
-    bool makes_route = true;   // false: there is to be none
     friend bool operator==(const add_address&, const add_address&) = default;
 };
 struct remove_address {

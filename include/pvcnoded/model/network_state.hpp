@@ -54,8 +54,6 @@ struct link_address {
     bool has_broadcast = false;
     std::optional<ip::address> peer{};  // the far end that it was given with: the prefix length is that one's
     address_lifetime lifetime{};        // of one that is not permanent
-    std::uint32_t metric = 0;           // of the route to its network, if it was given with one
-    bool makes_route = true;            // false: the kernel was told to make none (noprefixroute)
 
     [[nodiscard]] bool is_global() const { return scope == universe_scope; }
 
@@ -89,8 +87,6 @@ struct link_route {
 struct connected_route {
     int link = 0;          // index
     host_address network;  // without bits of a host
-    // The real kernel's; that of the simulated ones is their address's.
-    std::uint32_t metric = 0;
 
     friend bool operator==(const connected_route&, const connected_route&) = default;
 };

@@ -145,8 +145,7 @@ change_work::outcome change_work::operator()(const model::delete_link& one) {
 
 change_work::outcome change_work::operator()(const model::add_address& one) {
     PVC_TRY(const auto found, requests_.need_link(one.device, by_));
-    return requests_.add_address(found.link.index, one.address, about_, by_, one.lifetime, one.scope, one.metric,
-                                 one.makes_route);
+    return requests_.add_address(found.link.index, one.address, about_, by_, one.lifetime, one.scope);
 }
 
 change_work::outcome change_work::operator()(const model::remove_address& one) {
@@ -217,8 +216,8 @@ change_work::outcome change_work::operator()(const model::remove_route& one) {
 result<bool> change_work::has(int link, model::network_route route) {
     const int family = route.to.address.is_v4() ? AF_INET : AF_INET6;
     PVC_TRY(const auto routes, requests_.all_routes(family, by_));
-    const auto is_it = [&](const model::connected_route& one) { return one.link == link && one.network == route.to; };
-    if (route.protocol == RTPROT_KERNEL && std::ranges::any_of(routes.connected, is_it)) {
+    const model::connected_route connected{link, route.to};
+    if (route.protocol == RTPROT_KERNEL && std::ranges::find(routes.connected, connected) != routes.connected.end()) {
         return true;
     }
     return std::ranges::any_of(routes.of_links, [&](const model::link_route& there) {

@@ -314,9 +314,8 @@ result<std::vector<int>> kernel_requests::filtered_links(const errand& by) {
 }
 
 result<void> kernel_requests::add_address(int link, host_address which, std::string about, const errand& by,
-                                          std::optional<model::address_lifetime> lifetime, std::uint8_t scope,
-                                          std::uint32_t metric, bool makes_route) {
-    PVC_TRY(const auto answer, ask(add_address_message(link, which, lifetime, scope, metric, makes_route), by));
+                                          std::optional<model::address_lifetime> lifetime, std::uint8_t scope) {
+    PVC_TRY(const auto answer, ask(add_address_message(link, which, lifetime, scope), by));
     if (answer.error == 0) {
         return result<void>();
     }

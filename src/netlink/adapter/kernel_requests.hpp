@@ -78,8 +78,7 @@ public:
     // An address that is there already is success; IPv6 with another prefix length is already_exists.
     [[nodiscard]] result<void> add_address(int link, host_address which, std::string about, const errand& by,
                                            std::optional<model::address_lifetime> lifetime = {},
-                                           std::uint8_t scope = model::universe_scope, std::uint32_t metric = 0,
-                                           bool makes_route = true);
+                                           std::uint8_t scope = model::universe_scope);
     [[nodiscard]] result<void> remove_address(int link, host_address which, std::optional<ip::address> peer,
                                               std::string about, const errand& by);
 

@@ -114,8 +114,7 @@ private:
 
 std::string address_message(std::uint16_t type, std::uint16_t flags, int link, const host_address& which,
                             const ip::address& far_end, const std::optional<model::address_lifetime>& lifetime = {},
-                            std::uint8_t scope = model::universe_scope, std::uint32_t metric = 0,
-                            bool makes_route = true) {
+                            std::uint8_t scope = model::universe_scope) {
     builder made(type, flags);
     auto& head = made.header<ifaddrmsg>();
     head.ifa_family = which.address.is_v4() ? AF_INET : AF_INET6;
@@ -124,13 +123,8 @@ std::string address_message(std::uint16_t type, std::uint16_t flags, int link, c
     head.ifa_index = static_cast<std::uint32_t>(link);
     made.address(IFA_LOCAL, which.address);
     made.address(IFA_ADDRESS, far_end);
-    const std::uint32_t told =
-        (type == RTM_NEWADDR && which.address.is_v6() ? IFA_F_NODAD : 0U) | (makes_route ? 0U : IFA_F_NOPREFIXROUTE);
-    if (told != 0) {
-        made.u32(IFA_FLAGS, told);
-    }
-    if (metric != 0) {
-        made.u32(IFA_RT_PRIORITY, metric);
+    if (type == RTM_NEWADDR && which.address.is_v6()) {
+        made.u32(IFA_FLAGS, IFA_F_NODAD);
     }
     if (lifetime) {
         ifa_cacheinfo left{};
@@ -326,9 +320,8 @@ std::string get_address_message(int link, const ip::address_v6& address) {
 }
 
 std::string add_address_message(int link, const host_address& which,
-                                const std::optional<model::address_lifetime>& lifetime, std::uint8_t scope,
-                                std::uint32_t metric, bool makes_route) {
-    return address_message(RTM_NEWADDR, makes, link, which, which.address, lifetime, scope, metric, makes_route);
+                                const std::optional<model::address_lifetime>& lifetime, std::uint8_t scope) {
+    return address_message(RTM_NEWADDR, makes, link, which, which.address, lifetime, scope);
 }
 
 std::string remove_address_message(int link, const host_address& which, const std::optional<ip::address>& peer) {

@@ -44,8 +44,7 @@ namespace pvc::netlink {
 [[nodiscard]] std::string get_address_message(int link, const ip::address_v6& address);
 [[nodiscard]] std::string add_address_message(int link, const host_address& which,
                                               const std::optional<model::address_lifetime>& lifetime = {},
-                                              std::uint8_t scope = model::universe_scope, std::uint32_t metric = 0,
-                                              bool makes_route = true);
+                                              std::uint8_t scope = model::universe_scope);
 [[nodiscard]] std::string remove_address_message(int link, const host_address& which,
                                                  const std::optional<ip::address>& peer = std::nullopt);
 

@@ -352,7 +352,6 @@ result<std::optional<model::link_address>> parse_link_address(std::string_view b
             case IFA_BROADCAST: return to.has_broadcast = true;
             case IFA_CACHEINFO: return take_lifetime(to.lifetime, one.value);
             case IFA_FLAGS: return put<std::uint32_t>(flags, one.value);
-            case IFA_RT_PRIORITY: return put<std::uint32_t>(to.metric, one.value);
             default: return true;
         }
     });
@@ -363,7 +362,6 @@ result<std::optional<model::link_address>> parse_link_address(std::string_view b
     to.address.address = local ? *local : *other;
     to.peer = local && other && *other != *local ? other : std::nullopt;
     to.is_permanent = (flags & IFA_F_PERMANENT) != 0;
-    to.makes_route = (flags & IFA_F_NOPREFIXROUTE) == 0;
     return to;
 }
 
@@ -476,7 +474,7 @@ result<std::optional<model::connected_route>> parse_connected_route(std::string_
     if (parts.table != RT_TABLE_MAIN || parts.gateway || parts.link == 0 || !parts.to) {
         return std::nullopt;
     }
-    return model::connected_route{parts.link, {*parts.to, head->rtm_dst_len}, parts.metric};
+    return model::connected_route{parts.link, {*parts.to, head->rtm_dst_len}};
 }
 
 result<int> parse_filtering_queue(std::string_view body) {

@@ -71,8 +71,7 @@ struct undo {
             return undoing();
         }
         return undoing(model::add_address{one.device, one.address,
-                                          was->is_permanent ? std::nullopt : std::optional(was->lifetime), was->scope,
-                                          was->metric, was->makes_route});
+                                          was->is_permanent ? std::nullopt : std::optional(was->lifetime), was->scope});
     }
     undoing operator()(const model::add_default_route& one) const {
         return has_route(one.gateway, one.device) ? undoing()

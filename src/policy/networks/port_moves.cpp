@@ -54,7 +54,6 @@ private:
     [[nodiscard]] bool goes_along(const link_address& one) const;
     [[nodiscard]] bool is_needed_too(const link_address& one) const;
     [[nodiscard]] std::uint8_t scope_there(const link_address& one) const;
-    [[nodiscard]] const model::connected_route* route_of(const link_address& one) const;
     void sort_routes();
     [[nodiscard]] std::string why_not(const link_route& route) const;
     [[nodiscard]] bool is_reached(const ip::address& gateway) const;
@@ -143,7 +142,7 @@ std::string mover::why_not(const link_route& route) const {
         return fmt::format("it is of table {}", route.table);
     }
     if (!route.is_plain) {
-        return "it is more than one way by one gateway, or has settings of its own (mtu, …)";
+        return "it is more than one way by one gateway";
     }
     if (route.is.gateway && !route.is.is_onlink && !is_reached(*route.is.gateway)) {
         return "no address there reaches its gateway";
@@ -184,24 +183,11 @@ void mover::sort_routes() {
     }
 }
 
-// Where the kernel was told to make none, a program may have made it instead (NetworkManager does), which knows of no
-// bridge: the kernel makes it there.
-const model::connected_route* mover::route_of(const link_address& one) const {
-    const auto network = model::connected_network(one.address);
-    const auto all = seen_.connected_routes();
-    const auto found = std::ranges::find_if(all, [&](const model::connected_route& route) {
-        return route.link == device_.index && route.network == network;
-    });
-    return one.makes_route || found == all.end() ? nullptr : &*found;
-}
-
 void mover::add_steps() {
     for (const auto& address : plan_.addresses) {
         const auto one = std::ranges::find(going_, address, &link_address::address);
-        const auto* made = route_of(*one);
         plan_.steps.emplace_back(model::add_address{
-            bridge_.name, address, one->is_permanent ? std::nullopt : std::optional(one->lifetime), scope_there(*one),
-            made == nullptr ? one->metric : made->metric, one->makes_route || made != nullptr});
+            bridge_.name, address, one->is_permanent ? std::nullopt : std::optional(one->lifetime), scope_there(*one)});
     }
     for (auto route = plan_.routes.rbegin(); route != plan_.routes.rend(); ++route) {
         plan_.steps.emplace_back(model::remove_route{route->is, device_.name});

@@ -99,29 +99,6 @@ TYPED_TEST(network_addresses, of_another_scope) {
     });
 }
 
-TYPED_TEST(network_addresses, with_a_way_to_its_network) {
-    this->bench.run([this]() -> awaitable<void> {
-        co_await this->plug_in_up("eth0");
-        for (const char* family : {"10.0.{}.1/24", "fd00:{}::1/64"}) {
-            const auto address = [&](int number) { return at(fmt::format(fmt::runtime(family), number)); };
-            co_await this->done(add_address{"eth0", address(1), std::nullopt, universe_scope, 600});
-            co_await this->done(add_address{"eth0", address(2), std::nullopt, universe_scope, 0, false});
-            co_await this->done(add_address{"eth0", address(3)});
-            const auto seen = co_await this->look();
-            const int index = seen.find("eth0")->index;
-            for (const auto& one : seen.addresses_of(index)) {
-                const auto number = one.address == address(1) ? 1 : one.address == address(2) ? 2 : 3;
-                if (one.is_global() && one.address == address(number)) {
-                    EXPECT_EQ(one.metric, number == 1 ? 600U : 0U) << one.address.text();
-                    EXPECT_EQ(one.makes_route, number != 2) << one.address.text();
-                    EXPECT_EQ(seen.has_connected_route(index, *connected_network(one.address)), number != 2)
-                        << one.address.text();
-                }
-            }
-        }
-    });
-}
-
 // With the first of a network those go that came after it, as the kernel has it unless it is told to promote them.
 TYPED_TEST(network_addresses, the_first_of_a_network_is_removed) {
     this->bench.run([this]() -> awaitable<void> {

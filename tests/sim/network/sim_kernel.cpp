@@ -429,11 +429,8 @@ struct sim_kernel::applying {
         return {};
     }
     result<void> operator()(const model::add_address& one) const {
-        return to(one.device, [&](device& which) {
-            auto added = kernel.add_address(which, one.address, one.lifetime, one.scope);
-            kernel.set_way(which, one.address, one.metric, one.makes_route);
-            return added;
-        });
+        return to(one.device,
+                  [&](device& which) { return kernel.add_address(which, one.address, one.lifetime, one.scope); });
     }
     result<void> operator()(const model::remove_address& one) const {
         if (auto* which = kernel.find(one.device)) {

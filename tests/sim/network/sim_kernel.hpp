@@ -156,7 +156,6 @@ private:
     result<void> add_address(device& to, const host_address& which,
                              const std::optional<model::address_lifetime>& lifetime = {},
                              std::uint8_t scope = model::universe_scope);
-    static void set_way(device& of, const host_address& which, std::uint32_t metric, bool makes_route);
     void remove_address(device& from, const host_address& which, const std::optional<ip::address>& peer);
     void add_own_addresses(device& to);
     void drop_v6(device& of);

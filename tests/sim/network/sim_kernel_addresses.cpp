@@ -158,16 +158,6 @@ bool sim_kernel::is_lost(int link, const host_address& network) const {
     return std::ranges::find(lost_, model::connected_route{link, network}) != lost_.end();
 }
 
-// How its network is reached by it.
-void sim_kernel::set_way(device& of, const host_address& which, std::uint32_t metric, bool makes_route) {
-    auto& all = which.address.is_v6() ? of.v6 : of.v4;
-    const auto found = std::ranges::find(all, which, [](const address_entry& one) { return one.is.address; });
-    if (found != all.end() && (metric != 0 || !makes_route)) {
-        found->is.metric = metric;
-        found->is.makes_route = makes_route;
-    }
-}
-
 // The kernel makes them anew with a link that comes up, and with an address.
 void sim_kernel::forget_lost(int link) {
     std::erase_if(lost_, [&](const model::connected_route& one) { return one.link == link; });
@@ -183,7 +173,7 @@ std::vector<model::connected_route> sim_kernel::connected_routes() const {
         for (const auto* family : {&one.v4, &one.v6}) {
             for (const auto& entry : *family) {
                 const auto network = model::connected_network(entry.is.address);
-                if (network && !entry.is.peer && entry.is.makes_route && !is_lost(index, *network) &&
+                if (network && !entry.is.peer && !is_lost(index, *network) &&
                     std::find(all.begin() + of_others, all.end(), model::connected_route{index, *network}) ==
                         all.end()) {
                     all.push_back({index, *network});

@@ -196,8 +196,7 @@ TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
               "warning network-device-configured: the default route via 10.0.0.250 over eth0 cannot be moved to "
               "brcluster, because it is of table 77: it goes, or leads nowhere, with the device as a port\n"
               "warning network-device-configured: the route 10.77.0.0/16 via 10.0.0.250 over eth0 cannot be moved to "
-              "brcluster, because it is more than one way by one gateway, or has settings of its own (mtu, …): it "
-              "goes, or leads nowhere, with the device "
+              "brcluster, because it is more than one way by one gateway: it goes, or leads nowhere, with the device "
               "as a port\n"
               "warning network-device-configured: the route 10.78.0.0/16 via 192.0.2.1 over eth0 cannot be moved to "
               "brcluster, because no address there reaches its gateway: it goes, or leads nowhere, with the device as "
@@ -254,45 +253,6 @@ TEST(port_moves, an_address_keeps_its_scope) {
     const auto undone = undo_of(model::remove_address{"eth0", *parse_host_address("192.168.6.7/24")}, kernel.state());
     ASSERT_TRUE(undone);
     EXPECT_EQ(to_text(*undone), "add 192.168.6.7/24 (scope link) to eth0");
-}
-
-// By it the kernel chooses among several ways.
-TEST(port_moves, the_network_of_an_address_is_reached_as_before) {
-    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}});
-    const auto give = [&](const std::string& address, std::uint32_t metric, bool makes_route) {
-        kernel.apply(model::add_address{"eth0", *parse_host_address(address), std::nullopt, model::universe_scope,
-                                        metric, makes_route});
-    };
-    give("10.88.0.8/24", 600, true);
-    give("172.30.5.1/8", 0, false);
-    const auto before = kernel.state();
-    const auto plan = settle_host(kernel, config_of(one_device("None")));
-    const std::string said = "\n" + steps_of(plan);
-    EXPECT_NE(said.find("add 10.88.0.8/24 to brcluster metric 600\n"), std::string::npos) << said;
-    EXPECT_NE(said.find("add 172.30.5.1/8 to brcluster without a route to its network\n"), std::string::npos) << said;
-    for (const auto& one : kernel.state().addresses_of(kernel.link("brcluster").index)) {
-        const bool is_first = one.address.text() == "10.88.0.8/24";
-        EXPECT_EQ(one.metric, is_first ? 600U : 0U) << one.address.text();
-        EXPECT_EQ(one.makes_route, one.address.text() != "172.30.5.1/8") << one.address.text();
-    }
-    const auto undone = undo_of(model::remove_address{"eth0", *parse_host_address("10.88.0.8/24")}, before);
-    ASSERT_TRUE(undone);
-    EXPECT_EQ(to_text(*undone), "add 10.88.0.8/24 to eth0 metric 600");
-}
-
-// NetworkManager makes the route to its network itself, over the device alone.
-TEST(port_moves, a_route_to_the_network_that_a_program_made_is_made_by_the_kernel_on_the_bridge) {
-    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}});
-    kernel.apply(
-        model::add_address{"eth0", *parse_host_address("10.88.0.8/24"), std::nullopt, model::universe_scope, 0, false});
-    const auto there = kernel.state();
-    const auto view = [](auto all) { return std::vector(all.begin(), all.end()); };
-    auto connected = view(there.connected_routes());
-    connected.push_back({kernel.link("eth0").index, *parse_host_address("10.88.0.0/24"), 425});
-    const model::network_state seen(view(there.links()), view(there.addresses()), view(there.routes()),
-                                    view(there.link_routes()), connected);
-    const auto plan = plan_host(config_of(one_device("None")), seen);
-    EXPECT_NE(steps_of(plan).find("add 10.88.0.8/24 to brcluster metric 425\n"), std::string::npos) << steps_of(plan);
 }
 
 TEST(port_moves, routes_over_the_bridge_and_over_other_devices_are_left_alone) {

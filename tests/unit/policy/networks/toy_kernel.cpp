@@ -311,8 +311,6 @@ struct toy_kernel::applying {
             }
             kernel.addresses_.push_back({link->index, one.address, one.scope, !one.lifetime, false});
             kernel.addresses_.back().lifetime = one.lifetime.value_or(model::address_lifetime());
-            kernel.addresses_.back().metric = one.metric;
-            kernel.addresses_.back().makes_route = one.makes_route;
         }
         return "";
     }
@@ -397,7 +395,7 @@ std::vector<model::connected_route> toy_kernel::connected_routes() const {
     for (const auto& one : addresses_) {
         const auto network = model::connected_network(one.address);
         const auto is_its = [&](const auto& named) { return named.second.index == one.link && named.second.is_up; };
-        if (network && one.makes_route && std::ranges::any_of(links_, is_its) &&
+        if (network && std::ranges::any_of(links_, is_its) &&
             std::ranges::find(lost_, model::connected_route{one.link, *network}) == lost_.end()) {
             all.push_back({one.link, *network});
         }
