@@ -2,9 +2,45 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace pvc::model {
 
 namespace {
+
+std::string words_of(const add_address& one) {
+    std::string all;
+    const auto add = [&all](const std::string& words) { all += (all.empty() ? "" : ", ") + words; };
+    const auto& has = one.settings;
+    if (one.scope != universe_scope) {
+        add("scope " + scope_text(one.scope));
+    }
+    if (has.metric != 0) {
+        add(fmt::format("metric {}", has.metric));
+    }
+    for (const auto& [flag, word] :
+         {std::pair(no_prefix_route, "noprefixroute"), std::pair(home_address, "home"),
+          std::pair(manages_temporary, "mngtmpaddr"), std::pair(joins_multicast, "autojoin")}) {
+        if ((has.flags & flag) != 0) {
+            add(word);
+        }
+    }
+    if (one.lifetime && one.lifetime->valid == forever) {
+        add(one.lifetime->is_deprecated() ? std::string("deprecated")
+                                          : fmt::format("preferred for {} s", one.lifetime->preferred));
+    }
+    if (has.broadcast) {
+        add("broadcast " + has.broadcast->to_string());
+    }
+    if (!has.label.empty()) {
+        add("label " + has.label);
+    }
+    return all.empty() ? "" : " (" + all + ")";
+}
+
+std::string of_table(std::uint32_t table) {
+    return table == main_table ? "" : fmt::format(" of table {}", table);
+}
 
 struct in_words {
     std::string operator()(const make_bridge& one) const { return "create bridge " + one.name; }
@@ -29,9 +65,9 @@ struct in_words {
     }
     std::string operator()(const delete_link& one) const { return "delete link " + one.name; }
     std::string operator()(const add_address& one) const {
-        return "add " + one.address.text() +
-               (one.scope == universe_scope ? "" : " (scope " + scope_text(one.scope) + ")") + " to " + one.device +
-               (one.lifetime ? " for the time that it has left" : "");
+        return "add " + one.address.text() + (one.peer ? " peer " + one.peer->to_string() : "") + words_of(one) +
+               " to " + one.device +
+               (one.lifetime && one.lifetime->valid != forever ? " for the time that it has left" : "");
     }
     std::string operator()(const remove_address& one) const {
         return "remove " + one.address.text() + (one.peer ? " peer " + one.peer->to_string() : "") + " from " +
@@ -43,9 +79,11 @@ struct in_words {
     std::string operator()(const remove_default_route& one) const {
         return "remove default route via " + one.gateway.to_string() + " on " + one.device;
     }
-    std::string operator()(const add_route& one) const { return "add " + to_text(one.route) + " on " + one.device; }
+    std::string operator()(const add_route& one) const {
+        return "add " + to_text(one.route) + of_table(one.table) + " on " + one.device;
+    }
     std::string operator()(const remove_route& one) const {
-        return "remove " + to_text(one.route) + " on " + one.device;
+        return "remove " + to_text(one.route) + of_table(one.table) + " on " + one.device;
     }
     std::string operator()(const set_sysctl& one) const { return "set " + one.key + " to " + one.value; }
     std::string operator()(const tx_checksum_off& one) const {

@@ -19,9 +19,19 @@ std::string scope_text(std::uint8_t scope) {
 std::string to_text(const network_route& route) {
     std::string text = route.is_default() ? "default route" : "route " + route.to.text();
     text += route.gateway ? " via " + route.gateway->to_string() : "";
+    for (const auto& way : route.ways) {
+        text += (&way == &route.ways.front() ? " via " : ", ") + (way.gateway ? way.gateway->to_string() : "the link");
+    }
     std::string more = route.metric == 0 ? "" : fmt::format("metric {}", route.metric);
+    const auto add = [&more](const std::string& words) { more += (more.empty() ? "" : ", ") + words; };
     if (route.source) {
-        more += fmt::format("{}source {}", more.empty() ? "" : ", ", route.source->to_string());
+        add("source " + route.source->to_string());
+    }
+    if (route.tos != 0) {
+        add(fmt::format("tos {:#x}", route.tos));
+    }
+    if (!route.settings.empty()) {
+        add("with settings of its own");
     }
     return more.empty() ? text : text + " (" + more + ")";
 }

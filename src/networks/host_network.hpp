@@ -55,9 +55,10 @@ private:
     bridge_record& record_;
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
-    std::set<int> kept_;                       // bridges that were told to keep their hardware address, by index
-    std::map<std::string, trouble> troubles_;  // by unit
-    retry_pause forwarding_pause_;             // of its settings
+    std::vector<policy::unmoved_route> unmoved_;  // of the look before
+    std::set<int> kept_;                          // bridges that were told to keep their hardware address, by index
+    std::map<std::string, trouble> troubles_;     // by unit
+    retry_pause forwarding_pause_;                // of its settings
     // Settings of forwarding that were right once, and when it was last told that somebody changed one.
     std::map<std::string, time_point> was_right_by_key_;
 };

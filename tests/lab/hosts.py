@@ -114,11 +114,12 @@ def links_and_more(links, addresses, routes, rules):
         for one in link['addr_info']:
             if one['scope'] != 'link' or one['family'] == 'inet':
                 found[f'address {link["ifname"]} {one["local"]}/{one["prefixlen"]}'] = \
-                    ('with a lifetime' if one.get('dynamic') else 'permanent') + (' scope link' if one['scope'] == 'link' else '')
+                    ('with a lifetime' if one.get('dynamic') else 'permanent') + (' scope link' if one['scope'] == 'link' else '') + \
+                    ''.join(f' {key} {one[key]}' for key in ('metric', 'broadcast', 'noprefixroute', 'deprecated') if one.get(key))
     for one in routes:
         # Connected ones follow from addresses; what the kernel makes by itself comes and goes with them.
         if one.get('protocol') != 'kernel' and one.get('type') != 'multicast' and one.get('table') != 'local':
-            words = [one.get(key, '') for key in ('dst', 'gateway', 'metric', 'protocol', 'table', 'prefsrc', 'scope')]
+            words = [one.get(key, '') for key in ('dst', 'gateway', 'metric', 'protocol', 'table', 'prefsrc', 'scope', 'metrics')]
             found[f'route {one.get("dev")} ' + ' '.join(str(word) for word in words)] = 'there'
     for one in rules:
         found[f'rule {json.dumps(one, sort_keys=True)}'] = 'there'
@@ -176,6 +177,10 @@ def _unmoved(before, after, host):
             is_port = re.search(r' of br', after.get('link ' + words[1], '')) and 'lifetime' not in value
             if not any(after.get(f'address {place} {words[2]}') == value for place in (*BRIDGES, *([] if is_port else [words[1]]))):
                 wrong.append(f'{key}, {value}, is nowhere as it was')
+        # And so are its routes, but for those of router advertisements.
+        if words[0] == 'route' and words[1] in host['devices'].values() and ' ra ' not in key and re.search(r' of br', after.get('link ' + words[1], '')):
+            if not any(f'route {place} {key.split(" ", 2)[2]}' in after for place in BRIDGES):
+                wrong.append(f'{key} is nowhere as it was')
     return wrong
 
 

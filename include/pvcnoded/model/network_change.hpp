@@ -72,14 +72,15 @@ struct delete_link {
     std::string name;
     friend bool operator==(const delete_link&, const delete_link&) = default;
 };
-// No broadcast address, of IPv6 without duplicate address detection. Not announced (netlink/addresses.hpp
-// does that).
+// Of IPv6 without duplicate address detection. Not announced (netlink/addresses.hpp does that).
 struct add_address {
     std::string device;
     host_address address;
     std::optional<address_lifetime> lifetime{};  // empty: it stays
     // Of IPv4: what is of one network has one scope on a link, another one is refused. Of IPv6 the address says it.
     std::uint8_t scope = universe_scope;
+    std::optional<ip::address> peer{};  // the far end: the prefix length is that one's
+    address_settings settings{};
     friend bool operator==(const add_address&, const add_address&) = default;
 };
 struct remove_address {
@@ -99,15 +100,17 @@ struct remove_default_route {
     std::string device;
     friend bool operator==(const remove_default_route&, const remove_default_route&) = default;
 };
-// Main table; all that the value says is kept. One over another device is already_exists, and stays.
+// All that the value says is kept. One over another device is already_exists, and stays.
 struct add_route {
     network_route route;
     std::string device;
+    std::uint32_t table = main_table;
     friend bool operator==(const add_route&, const add_route&) = default;
 };
 struct remove_route {
     network_route route;
     std::string device;
+    std::uint32_t table = main_table;
     friend bool operator==(const remove_route&, const remove_route&) = default;
 };
 // A key below /proc/sys, with slashes ("net/ipv4/conf/eth0.100/rp_filter": names of devices may hold dots).

@@ -50,10 +50,10 @@ struct link_address {
     int link = 0;  // index
     host_address address;
     std::uint8_t scope = universe_scope;
-    bool is_permanent = true;  // false: it came with a router advertisement or a lease, and goes by itself
-    bool has_broadcast = false;
+    bool is_permanent = true;           // false: it came with a router advertisement or a lease, and goes by itself
     std::optional<ip::address> peer{};  // the far end that it was given with: the prefix length is that one's
-    address_lifetime lifetime{};        // of one that is not permanent
+    address_lifetime lifetime{};        // of a permanent one: how long it is preferred
+    address_settings settings{};
 
     [[nodiscard]] bool is_global() const { return scope == universe_scope; }
 
@@ -75,18 +75,21 @@ struct link_route {
     network_route is;
     int link = 0;  // index
     std::uint32_t table = main_table;
-    // False: there is more to it than `is` says (one of several ways, a gateway of the other family, settings of its
-    // own): it could not be made again from that.
-    bool is_plain = true;
+    // What there is more to it than `is` says, so that it could not be made again from that: "it goes by the nexthop
+    // object 5, …". Empty: nothing.
+    std::string more{};
 
+    [[nodiscard]] bool is_plain() const { return more.empty(); }
     friend bool operator==(const link_route&, const link_route&) = default;
 };
 
-// By which what an address has in common with its neighbours is reached: the kernel makes it with the address. Of the
-// main table.
+// By which what an address has in common with its neighbours is reached: the kernel makes it with the address, or
+// somebody makes one as the kernel would, for an address that has none (address_settings). Of the main table.
 struct connected_route {
     int link = 0;          // index
     host_address network;  // without bits of a host
+    std::uint32_t metric = 0;
+    std::optional<ip::address> source{};
 
     friend bool operator==(const connected_route&, const connected_route&) = default;
 };

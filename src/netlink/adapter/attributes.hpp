@@ -70,6 +70,17 @@ private:
     return failure(errc::io, std::string(what) + " that the kernel told of", "cannot be understood");
 }
 
+// As the kernel reads and writes it, with its head.
+template <class Bytes>
+[[nodiscard]] std::string attribute_of(std::uint16_t type, const Bytes& value) {
+    const attribute_head head{static_cast<std::uint16_t>(sizeof(attribute_head) + value.size()), type};
+    const auto front = std::bit_cast<std::array<char, sizeof head>>(head);
+    std::string all(front.begin(), front.end());
+    all.append(value.begin(), value.end());
+    all.resize(padded(all.size()));
+    return all;
+}
+
 // Sets a field if the bytes hold it; false if not.
 template <class Wire, class T>
 bool put(T& field, std::string_view bytes) {

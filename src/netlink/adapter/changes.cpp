@@ -145,7 +145,7 @@ change_work::outcome change_work::operator()(const model::delete_link& one) {
 
 change_work::outcome change_work::operator()(const model::add_address& one) {
     PVC_TRY(const auto found, requests_.need_link(one.device, by_));
-    return requests_.add_address(found.link.index, one.address, about_, by_, one.lifetime, one.scope);
+    return requests_.add_address(found.link.index, one, about_, by_);
 }
 
 change_work::outcome change_work::operator()(const model::remove_address& one) {
@@ -188,14 +188,14 @@ change_work::outcome change_work::operator()(const model::remove_default_route& 
 
 change_work::outcome change_work::operator()(const model::add_route& one) {
     PVC_TRY(const auto found, requests_.need_link(one.device, by_));
-    PVC_TRY(const auto answer, requests_.ask(add_route_message(found.link.index, one.route), by_));
+    PVC_TRY(const auto answer, requests_.ask(add_route_message(found.link.index, one.route, one.table), by_));
     if (answer.error == 0) {
         return result<void>();
     }
     if (answer.error != EEXIST) {
         return refusal(about_, answer);
     }
-    PVC_TRY(const bool is_there, has(found.link.index, one.route));
+    PVC_TRY(const bool is_there, has(found.link.index, one.route, one.table));
     return is_there ? result<void>()
                     : result<void>(failure(errc::already_exists, about_, "there is another one of its metric"));
 }
@@ -206,22 +206,24 @@ change_work::outcome change_work::operator()(const model::remove_route& one) {
     if (!found) {
         return result<void>();
     }
-    PVC_TRY(const bool is_there, has(found->link.index, one.route));
+    PVC_TRY(const bool is_there, has(found->link.index, one.route, one.table));
     if (!is_there) {
         return result<void>();
     }
-    return carry_out(remove_route_message(found->link.index, one.route), ESRCH);
+    return carry_out(remove_route_message(found->link.index, one.route, one.table), ESRCH);
 }
 
-result<bool> change_work::has(int link, model::network_route route) {
+result<bool> change_work::has(int link, model::network_route route, std::uint32_t table) {
     const int family = route.to.address.is_v4() ? AF_INET : AF_INET6;
     PVC_TRY(const auto routes, requests_.all_routes(family, by_));
-    const model::connected_route connected{link, route.to};
-    if (route.protocol == RTPROT_KERNEL && std::ranges::find(routes.connected, connected) != routes.connected.end()) {
+    const auto is_it = [&](const model::connected_route& there) {
+        return there.link == link && there.network == route.to && there.metric == route.metric;
+    };
+    if (route.protocol == RTPROT_KERNEL && std::ranges::any_of(routes.connected, is_it)) {
         return true;
     }
     return std::ranges::any_of(routes.of_links, [&](const model::link_route& there) {
-        return there.link == link && there.table == model::main_table && there.is == route;
+        return there.link == link && there.table == table && there.is == route;
     });
 }
 

@@ -40,7 +40,7 @@ private:
     // The request that is no more than its refusal or success. `also`: an errno that is success too.
     outcome carry_out(std::string message, int also = 0);
     // Whether the link has exactly this route in the main table.
-    result<bool> has(int link, model::network_route route);
+    result<bool> has(int link, model::network_route route, std::uint32_t table);
 
     kernel_requests& requests_;
     std::string about_;

@@ -29,7 +29,7 @@ result<kernel_link> add_to(const std::string& device, host_address which, boot_t
     if (!guarded(async::thread_boot_now() <= not_after)) {
         return failure(errc::stopped, about, "it could not start in time");
     }
-    const auto added = requests.add_address(found.link.index, which, about, by);
+    const auto added = requests.add_address(found.link.index, {.device = {}, .address = which}, about, by);
     if (!added) {
         const auto& why = added.error();
         return why.code() == errc::already_exists ? failure(errc::refused, about, why.cause()) : why;

@@ -313,9 +313,10 @@ result<std::vector<int>> kernel_requests::filtered_links(const errand& by) {
     return found;
 }
 
-result<void> kernel_requests::add_address(int link, host_address which, std::string about, const errand& by,
-                                          std::optional<model::address_lifetime> lifetime, std::uint8_t scope) {
-    PVC_TRY(const auto answer, ask(add_address_message(link, which, lifetime, scope), by));
+result<void> kernel_requests::add_address(int link, const model::add_address& what, std::string about,
+                                          const errand& by) {
+    const auto& which = what.address;
+    PVC_TRY(const auto answer, ask(add_address_message(link, what), by));
     if (answer.error == 0) {
         return result<void>();
     }

@@ -9,6 +9,7 @@
 
 #include "adapter/errand.hpp"
 #include "adapter/routing_socket.hpp"
+#include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/netlink/replies.hpp"
 
 #include <atomic>
@@ -76,9 +77,8 @@ public:
     [[nodiscard]] result<std::vector<int>> filtered_links(const errand& by);
 
     // An address that is there already is success; IPv6 with another prefix length is already_exists.
-    [[nodiscard]] result<void> add_address(int link, host_address which, std::string about, const errand& by,
-                                           std::optional<model::address_lifetime> lifetime = {},
-                                           std::uint8_t scope = model::universe_scope);
+    [[nodiscard]] result<void> add_address(int link, const model::add_address& what, std::string about,
+                                           const errand& by);
     [[nodiscard]] result<void> remove_address(int link, host_address which, std::optional<ip::address> peer,
                                               std::string about, const errand& by);
 

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -29,10 +31,17 @@ result<model::network_state> look_at_all(kernel_requests& requests, const errand
     for (auto& one : found) {
         one.link.has_traffic_filter = std::ranges::find(filtered, one.link.index) != filtered.end();
     }
+    std::map<int, std::string_view> names;
     std::vector<model::network_link> links;
     links.reserve(found.size());
     for (auto& one : found) {
         links.push_back(std::move(one.link));
+        names.emplace(links.back().index, links.back().name);
+    }
+    for (auto& one : addresses) {
+        if (one.settings.label == names[one.link]) {
+            one.settings.label.clear();
+        }
     }
     return model::network_state(std::move(links), std::move(addresses), std::move(routes.of_default),
                                 std::move(routes.of_links), std::move(routes.connected));

@@ -1,5 +1,7 @@
 #include "adapter/messages.hpp"
 
+#include "adapter/attributes.hpp"
+
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
@@ -7,7 +9,9 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 
 namespace pvc::netlink {
@@ -54,6 +58,7 @@ public:
             mnl_attr_put(head_, type, bytes.size(), bytes.data());
         }
     }
+    void bytes(std::uint16_t type, const std::string& value) { mnl_attr_put(head_, type, value.size(), value.data()); }
     template <class Structure>
     void structure(std::uint16_t type, const Structure& value) {
         mnl_attr_put(head_, type, sizeof value, &value);
@@ -64,10 +69,15 @@ public:
         inside();
         mnl_attr_nest_end(head_, outer);
     }
+    // Attributes, with their heads.
+    void attributes(const std::string& bytes) {
+        std::ranges::copy(bytes, static_cast<char*>(mnl_nlmsg_get_payload_tail(head_)));
+        head_->nlmsg_len += static_cast<std::uint32_t>(bytes.size());
+    }
     [[nodiscard]] std::string text() const { return {buffer_.data(), head_->nlmsg_len}; }
 
 private:
-    alignas(nlmsghdr) std::array<char, 512> buffer_{};
+    alignas(nlmsghdr) std::array<char, 4096> buffer_{};
     nlmsghdr* head_;
 };
 
@@ -112,35 +122,47 @@ private:
     std::uint32_t function_;
 };
 
-std::string address_message(std::uint16_t type, std::uint16_t flags, int link, const host_address& which,
-                            const ip::address& far_end, const std::optional<model::address_lifetime>& lifetime = {},
-                            std::uint8_t scope = model::universe_scope) {
-    builder made(type, flags);
+void put_address(builder& made, int link, const host_address& which, const std::optional<ip::address>& peer,
+                 std::uint8_t scope) {
     auto& head = made.header<ifaddrmsg>();
     head.ifa_family = which.address.is_v4() ? AF_INET : AF_INET6;
     head.ifa_prefixlen = static_cast<std::uint8_t>(which.prefix);
     head.ifa_scope = scope;
     head.ifa_index = static_cast<std::uint32_t>(link);
     made.address(IFA_LOCAL, which.address);
-    made.address(IFA_ADDRESS, far_end);
-    if (type == RTM_NEWADDR && which.address.is_v6()) {
-        made.u32(IFA_FLAGS, IFA_F_NODAD);
-    }
-    if (lifetime) {
-        ifa_cacheinfo left{};
-        left.ifa_valid = std::max(lifetime->valid, 1U);  // 0 is refused
-        left.ifa_prefered = std::min(lifetime->preferred, left.ifa_valid);
-        made.structure(IFA_CACHEINFO, left);
-    }
-    return made.text();
+    made.address(IFA_ADDRESS, peer.value_or(which.address));
 }
 
-std::string route_message(std::uint16_t type, std::uint16_t flags, int link, const model::network_route& route) {
+void put_ways(builder& made, int link, const std::vector<model::route_way>& ways) {
+    std::string hops;
+    for (const auto& way : ways) {
+        std::string gateway;
+        if (way.gateway && way.gateway->is_v4()) {
+            gateway = attribute_of(RTA_GATEWAY, way.gateway->to_v4().to_bytes());
+        } else if (way.gateway) {
+            gateway = attribute_of(RTA_GATEWAY, way.gateway->to_v6().to_bytes());
+        }
+        rtnexthop hop{};
+        hop.rtnh_len = static_cast<std::uint16_t>(sizeof hop + gateway.size());
+        hop.rtnh_flags = way.is_onlink ? RTNH_F_ONLINK : 0;
+        hop.rtnh_hops = static_cast<std::uint8_t>(way.weight - 1);
+        hop.rtnh_ifindex = link;
+        const auto bytes = std::bit_cast<std::array<char, sizeof hop>>(hop);
+        hops.append(bytes.begin(), bytes.end());
+        hops += gateway;
+    }
+    made.bytes(RTA_MULTIPATH, hops);
+}
+
+std::string route_message(std::uint16_t type, std::uint16_t flags, int link, const model::network_route& route,
+                          std::uint32_t table) {
+    constexpr std::uint32_t largest_in_head = 255;
     builder made(type, flags);
     auto& head = made.header<rtmsg>();
     head.rtm_family = route.to.address.is_v4() ? AF_INET : AF_INET6;
     head.rtm_dst_len = static_cast<std::uint8_t>(route.to.prefix);
-    head.rtm_table = RT_TABLE_MAIN;
+    head.rtm_tos = route.tos;
+    head.rtm_table = table <= largest_in_head ? static_cast<std::uint8_t>(table) : std::uint8_t{RT_TABLE_UNSPEC};
     head.rtm_protocol = route.protocol;
     head.rtm_scope = route.scope;
     head.rtm_type = RTN_UNICAST;
@@ -157,7 +179,17 @@ std::string route_message(std::uint16_t type, std::uint16_t flags, int link, con
     if (route.metric != 0) {
         made.u32(RTA_PRIORITY, route.metric);
     }
-    made.u32(RTA_OIF, static_cast<std::uint32_t>(link));
+    if (table > largest_in_head) {
+        made.u32(RTA_TABLE, table);
+    }
+    if (route.settings.size() <= model::route_settings_max) {
+        made.attributes(route.settings);
+    }
+    if (route.ways.empty() || route.ways.size() > model::route_ways_max) {
+        made.u32(RTA_OIF, static_cast<std::uint32_t>(link));
+    } else {
+        put_ways(made, link, route.ways);
+    }
     return made.text();
 }
 
@@ -319,13 +351,36 @@ std::string get_address_message(int link, const ip::address_v6& address) {
     return made.text();
 }
 
-std::string add_address_message(int link, const host_address& which,
-                                const std::optional<model::address_lifetime>& lifetime, std::uint8_t scope) {
-    return address_message(RTM_NEWADDR, makes, link, which, which.address, lifetime, scope);
+std::string add_address_message(int link, const model::add_address& what) {
+    builder made(RTM_NEWADDR, makes);
+    put_address(made, link, what.address, what.peer, what.scope);
+    const auto& has = what.settings;
+    const std::uint32_t flags = has.flags | (what.address.address.is_v6() ? IFA_F_NODAD : 0);
+    if (flags != 0) {
+        made.u32(IFA_FLAGS, flags);
+    }
+    if (has.metric != 0) {
+        made.u32(IFA_RT_PRIORITY, has.metric);
+    }
+    if (has.broadcast) {
+        made.address(IFA_BROADCAST, *has.broadcast);
+    }
+    if (!has.label.empty() && has.label.size() < IFNAMSIZ) {
+        made.text(IFA_LABEL, has.label);
+    }
+    if (what.lifetime) {
+        ifa_cacheinfo left{};
+        left.ifa_valid = std::max(what.lifetime->valid, 1U);  // 0 is refused
+        left.ifa_prefered = std::min(what.lifetime->preferred, left.ifa_valid);
+        made.structure(IFA_CACHEINFO, left);
+    }
+    return made.text();
 }
 
 std::string remove_address_message(int link, const host_address& which, const std::optional<ip::address>& peer) {
-    return address_message(RTM_DELADDR, changes, link, which, peer.value_or(which.address));
+    builder made(RTM_DELADDR, changes);
+    put_address(made, link, which, peer, model::universe_scope);
+    return made.text();
 }
 
 std::string add_default_route_message(int link, const ip::address_v4& gateway) {
@@ -336,12 +391,12 @@ std::string remove_default_route_message(int link, const ip::address_v4& gateway
     return default_route_message(RTM_DELROUTE, changes, link, gateway);
 }
 
-std::string add_route_message(int link, const model::network_route& route) {
-    return route_message(RTM_NEWROUTE, makes, link, route);
+std::string add_route_message(int link, const model::network_route& route, std::uint32_t table) {
+    return route_message(RTM_NEWROUTE, makes, link, route, table);
 }
 
-std::string remove_route_message(int link, const model::network_route& route) {
-    return route_message(RTM_DELROUTE, changes, link, route);
+std::string remove_route_message(int link, const model::network_route& route, std::uint32_t table) {
+    return route_message(RTM_DELROUTE, changes, link, route, table);
 }
 
 std::string dump_links_message() {

@@ -6,6 +6,7 @@
 
 #include "pvcnoded/base/address.hpp"
 #include "pvcnoded/model/hardware_address.hpp"
+#include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_route.hpp"
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/model/virtual_functions.hpp"
@@ -42,17 +43,15 @@ namespace pvc::netlink {
 [[nodiscard]] std::string delete_link_message(int link);
 
 [[nodiscard]] std::string get_address_message(int link, const ip::address_v6& address);
-[[nodiscard]] std::string add_address_message(int link, const host_address& which,
-                                              const std::optional<model::address_lifetime>& lifetime = {},
-                                              std::uint8_t scope = model::universe_scope);
+[[nodiscard]] std::string add_address_message(int link, const model::add_address& what);
 [[nodiscard]] std::string remove_address_message(int link, const host_address& which,
                                                  const std::optional<ip::address>& peer = std::nullopt);
 
 [[nodiscard]] std::string add_default_route_message(int link, const ip::address_v4& gateway);
 [[nodiscard]] std::string remove_default_route_message(int link, const ip::address_v4& gateway);
 
-[[nodiscard]] std::string add_route_message(int link, const model::network_route& route);
-[[nodiscard]] std::string remove_route_message(int link, const model::network_route& route);
+[[nodiscard]] std::string add_route_message(int link, const model::network_route& route, std::uint32_t table);
+[[nodiscard]] std::string remove_route_message(int link, const model::network_route& route, std::uint32_t table);
 
 [[nodiscard]] std::string dump_links_message();
 // Of one link where the kernel can choose; 0: of all.

@@ -2,6 +2,8 @@
 
 #include "adapter/attributes.hpp"
 
+#include <fmt/format.h>
+
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
@@ -184,7 +186,8 @@ struct route_parts {
     std::string_view several;
     std::optional<ip::address> to;
     std::optional<ip::address> source;
-    bool has_more = false;  // what a route that is made anew would not have
+    std::string settings{};  // model::network_route
+    std::string more{};      // what a route that is made anew would not have
 };
 
 // RTA_VIA: a gateway of the other family, as it is told with its family in front.
@@ -196,8 +199,30 @@ bool put_via(std::optional<ip::address>& field, std::string_view bytes) {
 // One that goes by itself.
 bool take_expiry(route_parts& to, std::string_view bytes) {
     const auto read = read_as<rta_cacheinfo>(bytes);
-    to.has_more = to.has_more || (read && read->rta_expires != 0);
+    if (read && read->rta_expires != 0) {
+        to.more = "it is there for a limited time";
+    }
     return read.has_value();
+}
+
+bool take_setting(route_parts& to, const attribute& one) {
+    to.settings += attribute_of(one.type, one.value);
+    if (to.settings.size() > model::route_settings_max) {
+        to.more = "it has very many settings";
+    }
+    return true;
+}
+
+bool take_nexthop(route_parts& to, std::string_view bytes) {
+    std::uint32_t id = 0;
+    const bool is_there = put<std::uint32_t>(id, bytes);
+    to.more = fmt::format("it goes by the nexthop object {}, which names the device", id);
+    return is_there;
+}
+
+// Of IPv6 all have one: 0 is the usual.
+bool take_preference(route_parts& to, const attribute& one) {
+    return one.value.size() == 1 && (one.value.front() == 0 || take_setting(to, one));
 }
 
 bool take_route(route_parts& to, std::string_view bytes) {
@@ -208,11 +233,12 @@ bool take_route(route_parts& to, std::string_view bytes) {
             case RTA_DST: return put_address(to.to, to.family, one.value);
             case RTA_PREFSRC: return put_address(to.source, to.family, one.value);
             case RTA_GATEWAY: return put_address(to.gateway, to.family, one.value);
-            case RTA_VIA: to.has_more = true; return put_via(to.gateway, one.value);
+            case RTA_VIA: to.more = "its gateway is of the other family"; return put_via(to.gateway, one.value);
             case RTA_METRICS:
-            case RTA_ENCAP:
-            case RTA_FLOW:
-            case RTA_NH_ID: return to.has_more = true;
+            case RTA_FLOW: return take_setting(to, one);
+            case RTA_PREF: return take_preference(to, one);
+            case RTA_ENCAP: to.more = "its packets are wrapped"; return true;
+            case RTA_NH_ID: return take_nexthop(to, one.value);
             case RTA_CACHEINFO: return take_expiry(to, one.value);
             case RTA_OIF: return put<std::uint32_t>(to.link, one.value);
             case RTA_MULTIPATH: to.several = one.value; return true;
@@ -226,7 +252,8 @@ model::default_route route_of(const route_parts& parts, std::uint32_t metric) {
 }
 
 // Each hop is a header and the attributes of a route.
-bool take_hops(std::string_view bytes, int family, const std::function<void(const route_parts&)>& take) {
+bool take_hops(std::string_view bytes, int family,
+               const std::function<void(const route_parts&, const rtnexthop&)>& take) {
     while (!bytes.empty()) {
         const auto hop = read_as<rtnexthop>(bytes);
         if (!hop || hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > bytes.size()) {
@@ -238,8 +265,42 @@ bool take_hops(std::string_view bytes, int family, const std::function<void(cons
             return false;
         }
         parts.link = hop->rtnh_ifindex;
-        take(parts);
+        take(parts, *hop);
         bytes.remove_prefix(std::min(padded(hop->rtnh_len), bytes.size()));
+    }
+    return true;
+}
+
+// As a whole, if they are over one link; else each by itself.
+bool take_several(std::vector<model::link_route>& found, model::link_route route, const route_parts& of) {
+    std::vector<int> links;
+    std::vector<model::route_way> ways;
+    const auto take = [&](const route_parts& hop, const rtnexthop& head) {
+        links.push_back(hop.link);
+        ways.push_back(
+            {hop.gateway, static_cast<std::uint16_t>(head.rtnh_hops + 1), (head.rtnh_flags & RTNH_F_ONLINK) != 0});
+        if (!hop.more.empty() || !hop.settings.empty()) {
+            route.more = hop.more.empty() ? "one of its ways has settings of its own" : hop.more;
+        }
+    };
+    if (!take_hops(of.several, of.family, take)) {
+        return false;
+    }
+    const bool is_over_one = std::ranges::all_of(links, [&](int link) { return link == links.front(); });
+    if (!links.empty() && is_over_one && links.front() != 0 && ways.size() <= model::route_ways_max) {
+        route.link = links.front();
+        route.is.ways = std::move(ways);
+        found.push_back(std::move(route));
+        return true;
+    }
+    route.more = "it is one of several ways";
+    for (std::size_t at = 0; at < links.size(); ++at) {
+        route.link = links[at];
+        route.is.gateway = ways[at].gateway;
+        route.is.is_onlink = ways[at].is_onlink;
+        if (route.link != 0) {
+            found.push_back(route);
+        }
     }
     return true;
 }
@@ -349,7 +410,9 @@ result<std::optional<model::link_address>> parse_link_address(std::string_view b
         switch (one.type) {
             case IFA_LOCAL: return put_address(local, family, one.value);
             case IFA_ADDRESS: return put_address(other, family, one.value);
-            case IFA_BROADCAST: return to.has_broadcast = true;
+            case IFA_BROADCAST: return put_address(to.settings.broadcast, family, one.value);
+            case IFA_RT_PRIORITY: return put<std::uint32_t>(to.settings.metric, one.value);
+            case IFA_LABEL: return put_text(to.settings.label, one.value);
             case IFA_CACHEINFO: return take_lifetime(to.lifetime, one.value);
             case IFA_FLAGS: return put<std::uint32_t>(flags, one.value);
             default: return true;
@@ -362,6 +425,10 @@ result<std::optional<model::link_address>> parse_link_address(std::string_view b
     to.address.address = local ? *local : *other;
     to.peer = local && other && *other != *local ? other : std::nullopt;
     to.is_permanent = (flags & IFA_F_PERMANENT) != 0;
+    to.settings.flags = flags & model::given_flags;
+    if ((flags & IFA_F_DEPRECATED) != 0) {
+        to.lifetime.preferred = 0;  // of IPv4 that stays the kernel tells by this alone
+    }
     return to;
 }
 
@@ -388,7 +455,9 @@ result<std::vector<model::default_route>> parse_default_route(std::string_view b
         found.push_back(route_of(parts, parts.metric));
         return found;
     }
-    const auto take = [&](const route_parts& hop) { found.push_back(route_of(hop, parts.metric)); };
+    const auto take = [&](const route_parts& hop, const rtnexthop& /*head*/) {
+        found.push_back(route_of(hop, parts.metric));
+    };
     if (!take_hops(parts.several, AF_INET, take)) {
         return malformed("a route");
     }
@@ -437,19 +506,17 @@ result<std::vector<model::link_route>> parse_link_routes(std::string_view body) 
     route.is.source = parts.source;
     route.is.scope = head->rtm_scope;
     route.is.protocol = head->rtm_protocol;
+    route.is.tos = head->rtm_tos;
+    route.is.settings = parts.settings;
     route.table = parts.table;
-    const auto take = [&](const route_parts& hop, bool is_one_of_several, unsigned flags) {
-        route.is.gateway = hop.gateway;
-        route.is.is_onlink = (flags & RTNH_F_ONLINK) != 0;
-        route.link = hop.link;
-        route.is_plain = !is_one_of_several && !hop.has_more && head->rtm_tos == 0 && head->rtm_src_len == 0;
-        if (hop.link != 0) {
-            found.push_back(route);
-        }
-    };
+    route.more = head->rtm_src_len != 0 ? "it is for packets of one source" : parts.more;
     if (parts.several.empty()) {
-        take(parts, false, head->rtm_flags);
-    } else if (!take_hops(parts.several, parts.family, [&](const route_parts& hop) { take(hop, true, 0); })) {
+        route.is.gateway = parts.gateway;
+        route.is.is_onlink = (head->rtm_flags & RTNH_F_ONLINK) != 0;
+        route.link = parts.link;
+        return parts.link == 0 ? found : std::vector<model::link_route>{route};
+    }
+    if (!take_several(found, std::move(route), parts)) {
         return malformed("a route");
     }
     return found;
@@ -474,7 +541,7 @@ result<std::optional<model::connected_route>> parse_connected_route(std::string_
     if (parts.table != RT_TABLE_MAIN || parts.gateway || parts.link == 0 || !parts.to) {
         return std::nullopt;
     }
-    return model::connected_route{parts.link, {*parts.to, head->rtm_dst_len}};
+    return model::connected_route{parts.link, {*parts.to, head->rtm_dst_len}, parts.metric, parts.source};
 }
 
 result<int> parse_filtering_queue(std::string_view body) {

@@ -1,6 +1,7 @@
 // What a look at the host says beside the plan: how a step is undone, which settings are not as they shall be, which
 // bridges do not work yet.
 #include "own_links.hpp"
+#include "port_moves.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
@@ -19,17 +20,27 @@ struct undo {
     const model::network_state& before;
 
     [[nodiscard]] bool has(const std::string& name) const { return before.find(name) != nullptr; }
-    [[nodiscard]] std::optional<model::link_address> address_on(const std::string& device,
-                                                                const host_address& address) const {
+    [[nodiscard]] std::optional<model::link_address> address_on(const std::string& device, const host_address& address,
+                                                                const std::optional<ip::address>& peer) const {
         const auto* link = before.find(device);
         const auto all = link == nullptr ? std::vector<model::link_address>() : before.addresses_of(link->index);
-        const auto found = std::ranges::find(all, address, &model::link_address::address);
+        const auto found = std::ranges::find_if(
+            all, [&](const model::link_address& one) { return one.address == address && one.peer == peer; });
         return found == all.end() ? std::nullopt : std::optional(*found);
     }
-    [[nodiscard]] bool has_route(const model::network_route& route, const std::string& device) const {
-        return std::ranges::any_of(before.link_routes(), [&](const model::link_route& one) {
-            return one.is == route && one.table == model::main_table && before.name_of(one.link) == device;
-        });
+    // Also one as the kernel makes them.
+    [[nodiscard]] bool has_route(const model::network_route& route, const std::string& device,
+                                 std::uint32_t table) const {
+        const auto is_connected = [&](const model::connected_route& one) {
+            return one.network == route.to && one.metric == route.metric && before.name_of(one.link) == device;
+        };
+        return std::ranges::any_of(before.link_routes(),
+                                   [&](const model::link_route& one) {
+                                       return one.is == route && one.table == table &&
+                                              before.name_of(one.link) == device;
+                                   }) ||
+               (route.protocol == made_by_kernel && table == model::main_table &&
+                std::ranges::any_of(before.connected_routes(), is_connected));
     }
     [[nodiscard]] bool has_route(const ip::address& gateway, const std::string& device) const {
         return std::ranges::any_of(before.routes(), [&](const model::default_route& one) {
@@ -62,16 +73,13 @@ struct undo {
         return link == nullptr || master == one.master ? undoing() : undoing(model::set_master{one.name, master});
     }
     undoing operator()(const model::add_address& one) const {
-        return address_on(one.device, one.address) ? undoing()
-                                                   : undoing(model::remove_address{one.device, one.address});
+        return address_on(one.device, one.address, one.peer)
+                   ? undoing()
+                   : undoing(model::remove_address{one.device, one.address, one.peer});
     }
     undoing operator()(const model::remove_address& one) const {
-        const auto was = address_on(one.device, one.address);
-        if (!was) {
-            return undoing();
-        }
-        return undoing(model::add_address{one.device, one.address,
-                                          was->is_permanent ? std::nullopt : std::optional(was->lifetime), was->scope});
+        const auto was = address_on(one.device, one.address, one.peer);
+        return was ? undoing(added_again(*was, one.device)) : undoing();
     }
     undoing operator()(const model::add_default_route& one) const {
         return has_route(one.gateway, one.device) ? undoing()
@@ -82,10 +90,13 @@ struct undo {
                                                   : undoing();
     }
     undoing operator()(const model::add_route& one) const {
-        return has_route(one.route, one.device) ? undoing() : undoing(model::remove_route{one.route, one.device});
+        return has_route(one.route, one.device, one.table)
+                   ? undoing()
+                   : undoing(model::remove_route{one.route, one.device, one.table});
     }
     undoing operator()(const model::remove_route& one) const {
-        return has_route(one.route, one.device) ? undoing(model::add_route{one.route, one.device}) : undoing();
+        return has_route(one.route, one.device, one.table) ? undoing(model::add_route{one.route, one.device, one.table})
+                                                           : undoing();
     }
     undoing operator()(const model::set_hardware& one) const {
         const auto* link = before.find(one.name);
@@ -109,7 +120,6 @@ std::optional<model::network_change> undo_of(const model::network_change& step, 
 
 std::optional<model::network_route> lost_connected_route(const model::network_state& seen,
                                                          const model::network_link& link, const host_address& address) {
-    constexpr std::uint8_t of_kernel = 2;          // RTPROT_KERNEL
     constexpr std::uint32_t metric_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
     const auto network = model::connected_network(address);
     const auto is_the_same = [&](const model::link_route& one) {
@@ -119,7 +129,7 @@ std::optional<model::network_route> lost_connected_route(const model::network_st
         std::ranges::any_of(seen.link_routes(), is_the_same) || is_planted(defect::connected_route_lost)) {
         return std::nullopt;
     }
-    model::network_route route{.to = *network, .protocol = of_kernel};
+    model::network_route route{.to = *network, .protocol = made_by_kernel};
     if (address.address.is_v4()) {
         route.source = address.address;
         route.scope = model::link_scope;

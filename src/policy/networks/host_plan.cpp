@@ -435,6 +435,12 @@ void host_planner::plan_port(const config::host_bridge& bridge, const network_li
         }
     }
     auto& moves = moves_.at(bridge.name);
+    for (auto& one : moves.unmoved) {
+        if (!is_port(bridge, device)) {
+            one.device = device.name;
+            plan_.unmoved.push_back(std::move(one));
+        }
+    }
     std::ranges::move(moves.remarks, std::back_inserter(plan_.remarks));
     std::ranges::move(moves.steps, std::back_inserter(steps));
     add_unit(what, std::move(steps), std::move(needs));

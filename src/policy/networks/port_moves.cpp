@@ -2,6 +2,8 @@
 // reaches its gateway; it goes from the device after them, because they go with its last address: what fails between
 // can be undone. Two routes to the same with the same metric cannot be there at once, so each goes from the device
 // before it comes on the bridge; and those by a gateway go before and come after those that lead to their gateway.
+// All of it is there what it was here, with its metric too: a host has other ways to the same networks, and takes which
+// it took.
 #include "port_moves.hpp"
 
 #include "own_links.hpp"
@@ -25,6 +27,12 @@ std::string listed(const std::vector<std::string>& all) {
         text += (text.empty() ? "" : ", ") + one;
     }
     return text;
+}
+
+constexpr std::uint32_t metric_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
+
+std::string route_text(const link_route& route) {
+    return to_text(route.is) + (route.table == model::main_table ? "" : fmt::format(" of table {}", route.table));
 }
 
 class mover {
@@ -54,8 +62,13 @@ private:
     [[nodiscard]] bool goes_along(const link_address& one) const;
     [[nodiscard]] bool is_needed_too(const link_address& one) const;
     [[nodiscard]] std::uint8_t scope_there(const link_address& one) const;
+    [[nodiscard]] link_address as_it_comes(const link_address& one) const;
+    void find_routes();
+    [[nodiscard]] bool is_of_address(const model::connected_route& route) const;
     void sort_routes();
+    void reach_by(const link_address& one);
     [[nodiscard]] std::string why_not(const link_route& route) const;
+    [[nodiscard]] bool is_made_there(const link_route& route) const;
     [[nodiscard]] bool is_reached(const ip::address& gateway) const;
     void add_steps();
     void add_remarks();
@@ -66,6 +79,9 @@ private:
     int bridge_index_ = 0;
     port_moves plan_;
     std::vector<link_address> going_;
+    std::vector<link_address> coming_;     // to the bridge, as they are there; beside its own
+    std::vector<link_route> over_it_;      // over the device
+    std::vector<link_route> made_there_;   // of these, what the kernel has over the bridge by itself
     std::vector<host_address> reached_;    // from the bridge, at its end
     std::vector<std::string> of_network_;  // addresses that go
     std::vector<std::string> of_nobody_;   // likewise, of none of the bridge's networks
@@ -74,7 +90,7 @@ private:
     std::vector<std::string> defaults_;    // default routes that stay
     bool has_fleeting_v6_ = false;
     bool has_v6_default_ = false;
-    std::vector<std::string> not_moved_;  // routes, with the reason
+    std::vector<std::string> not_moved_;  // more routes than are looked at
 };
 
 // Its own ones come there anyway. Of IPv6 the kernel has an address once, whatever its prefix length; one that was
@@ -85,10 +101,19 @@ bool mover::is_needed_too(const link_address& one) const {
            !((one.peer || one.address.address.is_v6()) && std::ranges::any_of(bridge_.own, is_same));
 }
 
-// With a far end it would be another one there.
 bool mover::goes_along(const link_address& one) const {
     const auto is_of_it = [&](const host_address& network) { return is_in(one.address.address, network); };
-    return one.is_permanent && !one.peer && std::ranges::none_of(bridge_.others, is_of_it);
+    return one.is_permanent && std::ranges::none_of(bridge_.others, is_of_it);
+}
+
+// Tools find it by a label, which begins with the name of its device.
+link_address mover::as_it_comes(const link_address& one) const {
+    auto coming = one;
+    coming.scope = scope_there(one);
+    if (!coming.settings.label.starts_with(bridge_.name)) {
+        coming.settings.label.clear();
+    }
+    return coming;
 }
 
 // That which it has, but what is of one network has one scope on a link: that of the first, as the kernel refuses
@@ -116,8 +141,11 @@ void mover::sort_addresses() {
             going_.push_back(one);
             if (is_needed_too(one)) {
                 plan_.addresses.push_back(one.address);
+                coming_.push_back(as_it_comes(one));
+                const bool has_label = coming_.back().settings.label == one.settings.label;
                 (is_its_own ? of_network_ : of_nobody_)
-                    .push_back(one.address.text() + (one.is_permanent ? "" : " (for a limited time)"));
+                    .push_back(one.address.text() + (one.is_permanent ? "" : " (for a limited time)") +
+                               (has_label ? "" : fmt::format(" (without its label {})", one.settings.label)));
             }
         } else if (!one.is_permanent) {
             fleeting_.push_back(one.address.text());
@@ -127,8 +155,24 @@ void mover::sort_addresses() {
         }
     }
     reached_ = bridge_.own;
-    std::ranges::copy(plan_.addresses, std::back_inserter(reached_));
-    std::ranges::transform(seen_.addresses_of(bridge_index_), std::back_inserter(reached_), &link_address::address);
+    for (const auto& one : coming_) {
+        reach_by(one);
+    }
+    for (const auto& one : seen_.addresses_of(bridge_index_)) {
+        reach_by(one);
+    }
+    for (const auto& one : seen_.connected_routes()) {
+        if (one.link == bridge_index_) {
+            reached_.push_back(one.network);
+        }
+    }
+}
+
+// One without a route to its network reaches nobody.
+void mover::reach_by(const link_address& one) {
+    if (one.settings.has_route()) {
+        reached_.push_back({one.peer.value_or(one.address.address), one.address.prefix});
+    }
 }
 
 bool mover::is_reached(const ip::address& gateway) const {
@@ -138,44 +182,100 @@ bool mover::is_reached(const ip::address& gateway) const {
 
 // "": it can be made anew on the bridge.
 std::string mover::why_not(const link_route& route) const {
-    if (route.table != model::main_table) {
-        return fmt::format("it is of table {}", route.table);
+    if (!route.is_plain()) {
+        return route.more;
     }
-    if (!route.is_plain) {
-        return "it is more than one way by one gateway";
-    }
-    if (route.is.gateway && !route.is.is_onlink && !is_reached(*route.is.gateway)) {
+    const auto cannot_be_reached = [&](const model::route_way& way) {
+        return way.gateway && !way.is_onlink && !is_reached(*way.gateway);
+    };
+    if (cannot_be_reached({.gateway = route.is.gateway, .is_onlink = route.is.is_onlink}) ||
+        std::ranges::any_of(route.is.ways, cannot_be_reached)) {
         return "no address there reaches its gateway";
     }
     const auto is_in_way = [&](const link_route& other) {
         return other.link != device_.index && other.table == route.table && other.is.to == route.is.to &&
-               other.is.metric == route.is.metric && (other.link != bridge_index_ || other.is != route.is);
+               other.is.metric == route.is.metric && other.is.tos == route.is.tos &&
+               (other.link != bridge_index_ || other.is != route.is);
     };
-    return std::ranges::any_of(seen_.link_routes(), is_in_way) ? "another one of its metric is there" : "";
+    const auto is_connected_in_way = [&](const model::connected_route& other) {
+        return other.link != device_.index && other.link != bridge_index_ && route.table == model::main_table &&
+               other.network == route.is.to && other.metric == route.is.metric && route.is.tos == 0;
+    };
+    return std::ranges::any_of(seen_.link_routes(), is_in_way) ||
+                   std::ranges::any_of(seen_.connected_routes(), is_connected_in_way)
+               ? "another one of its metric is there"
+               : "";
+}
+
+// The kernel has it there by itself, with an address of that network.
+bool mover::is_made_there(const link_route& route) const {
+    const auto makes_it = [&](const link_address& one) {
+        const bool is_usual = one.settings.metric == 0 && one.address.address.is_v6();
+        return one.settings.has_route() && !one.peer && model::connected_network(one.address) == route.is.to &&
+               (is_usual ? metric_of_ipv6 : one.settings.metric) == route.is.metric;
+    };
+    return !route.is.is_by_gateway() && route.table == model::main_table && route.is.tos == 0 &&
+           (std::ranges::any_of(coming_, makes_it) ||
+            std::ranges::any_of(seen_.addresses_of(bridge_index_), makes_it) ||
+            std::ranges::any_of(bridge_.own, [&](const host_address& own) { return makes_it({.address = own}); }));
+}
+
+// The kernel made it with an address of the device, and takes it away with that.
+bool mover::is_of_address(const model::connected_route& route) const {
+    const auto all = seen_.addresses_of(device_.index);
+    return std::ranges::any_of(all, [&](const link_address& one) {
+        return one.settings.has_route() && one.address.prefix == route.network.prefix &&
+               is_in(one.peer.value_or(one.address.address), route.network);
+    });
+}
+
+// Those too that somebody (NetworkManager, say) made as the kernel would, for an address that goes.
+void mover::find_routes() {
+    for (const auto& one : seen_.connected_routes()) {
+        const auto is_for = [&](const link_address& address) {
+            return address.address.prefix == one.network.prefix && is_in(address.address.address, one.network);
+        };
+        if (one.link != device_.index || is_of_address(one) || std::ranges::none_of(going_, is_for)) {
+            continue;
+        }
+        const bool is_v4 = one.network.address.is_v4();
+        over_it_.push_back({.is = {.to = one.network,
+                                   .metric = one.metric,
+                                   .source = one.source,
+                                   .scope = is_v4 ? model::link_scope : model::universe_scope,
+                                   .protocol = made_by_kernel},
+                            .link = one.link});
+    }
+    std::ranges::copy_if(seen_.link_routes(), std::back_inserter(over_it_),
+                         [&](const link_route& one) { return one.link == device_.index; });
+    if (over_it_.size() >= model::link_routes_max) {
+        not_moved_.push_back(
+            fmt::format("more than {} routes over {} cannot be moved to {}: what comes after the first: it goes, or "
+                        "leads nowhere, with the device as a port",
+                        model::link_routes_max, device_.name, bridge_.name));
+    }
 }
 
 void mover::sort_routes() {
-    const auto is_over_it = [&](const link_route& one) { return one.link == device_.index; };
-    if (static_cast<std::size_t>(std::ranges::count_if(seen_.link_routes(), is_over_it)) >= model::link_routes_max) {
-        not_moved_.push_back(
-            fmt::format("more than {} routes over {} cannot be moved to {}: what comes after the first",
-                        model::link_routes_max, device_.name, bridge_.name));
-    }
+    find_routes();
     for (const bool has_gateway : {false, true}) {
-        for (const auto& route : seen_.link_routes()) {
-            if (route.link != device_.index || route.is.gateway.has_value() != has_gateway) {
+        for (const auto& route : over_it_) {
+            if (route.is.is_by_gateway() != has_gateway) {
                 continue;
             }
-            if (auto reason = why_not(route); !reason.empty()) {
-                not_moved_.push_back(fmt::format("the {} over {} cannot be moved to {}, because {}", to_text(route.is),
-                                                 device_.name, bridge_.name, reason));
+            if (const auto reason = why_not(route); !reason.empty()) {
+                plan_.unmoved.push_back({.device = device_.name,
+                                         .is = route,
+                                         .text = fmt::format("the {} over {} cannot be moved to {}, because {}: it "
+                                                             "goes, or leads nowhere, with the device as a port",
+                                                             route_text(route), device_.name, bridge_.name, reason)});
                 if (route.is.is_default() && route.table == model::main_table) {
                     defaults_.push_back(to_text(route.is));
                     has_v6_default_ = has_v6_default_ || route.is.to.address.is_v6();
                 }
                 continue;
             }
-            plan_.routes.push_back(route);
+            (is_made_there(route) ? made_there_ : plan_.routes).push_back(route);
             if (!has_gateway) {
                 reached_.push_back(route.is.to);
             }
@@ -184,16 +284,17 @@ void mover::sort_routes() {
 }
 
 void mover::add_steps() {
-    for (const auto& address : plan_.addresses) {
-        const auto one = std::ranges::find(going_, address, &link_address::address);
-        plan_.steps.emplace_back(model::add_address{
-            bridge_.name, address, one->is_permanent ? std::nullopt : std::optional(one->lifetime), scope_there(*one)});
+    for (const auto& one : coming_) {
+        plan_.steps.emplace_back(added_again(one, bridge_.name));
     }
     for (auto route = plan_.routes.rbegin(); route != plan_.routes.rend(); ++route) {
-        plan_.steps.emplace_back(model::remove_route{route->is, device_.name});
+        plan_.steps.emplace_back(model::remove_route{route->is, device_.name, route->table});
+    }
+    for (const auto& route : made_there_) {
+        plan_.steps.emplace_back(model::remove_route{route.is, device_.name});
     }
     for (const auto& route : plan_.routes) {
-        plan_.steps.emplace_back(model::add_route{route.is, bridge_.name});
+        plan_.steps.emplace_back(model::add_route{route.is, bridge_.name, route.table});
     }
     for (const auto& one : going_) {
         plan_.steps.emplace_back(model::remove_address{device_.name, one.address, one.peer});
@@ -211,8 +312,7 @@ void mover::add_remarks() {
                            bridge_.name));
     }
     std::vector<std::string> routes;
-    std::ranges::transform(plan_.routes, std::back_inserter(routes),
-                           [](const link_route& route) { return to_text(route.is); });
+    std::ranges::transform(plan_.routes, std::back_inserter(routes), route_text);
     if (!routes.empty()) {
         remark(
             fmt::format("device {} has routes, which are moved to {}: {}", device_.name, bridge_.name, listed(routes)));
@@ -234,11 +334,24 @@ void mover::add_remarks() {
                         device_.name, listed(fleeting_), bridge_.name, lost));
     }
     for (const auto& one : not_moved_) {
-        remark(one + ": it goes, or leads nowhere, with the device as a port");
+        remark(one);
+    }
+    for (const auto& one : plan_.unmoved) {
+        remark(one.text);
     }
 }
 
 }  // namespace
+
+model::add_address added_again(const model::link_address& one, const std::string& device) {
+    const bool stays = one.is_permanent && one.lifetime.is_endless();
+    return {.device = device,
+            .address = one.address,
+            .lifetime = stays ? std::nullopt : std::optional(one.lifetime),
+            .scope = one.scope,
+            .peer = one.peer,
+            .settings = one.settings};
+}
 
 bool is_link_local(const ip::address& address) {
     return address.is_v6() && address.to_v6().is_link_local();
@@ -252,9 +365,42 @@ bool is_of(const bridge_addresses& bridge, const link_address& one) {
 
 bool port_moves::takes(const model::default_route& route) const {
     return std::ranges::any_of(routes, [&](const link_route& one) {
-        return one.link == route.link && one.is.is_default() && one.is.gateway == route.gateway &&
+        const auto leads_to = [&](const std::optional<ip::address>& gateway) {
+            return gateway.value_or(ip::address_v4()) == route.gateway;
+        };
+        const bool is_by_it = one.is.ways.empty()
+                                  ? leads_to(one.is.gateway)
+                                  : std::ranges::any_of(one.is.ways, leads_to, &model::route_way::gateway);
+        return one.link == route.link && one.is.is_default() && one.table == model::main_table && is_by_it &&
                one.is.metric == route.metric;
     });
+}
+
+lost_routes routes_lost(const std::vector<unmoved_route>& before, const host_plan& plan,
+                        const model::network_state& seen) {
+    lost_routes lost;
+    for (const auto& one : before) {
+        const auto* device = seen.find(one.device);
+        bool is_there = false;
+        bool is_back = false;
+        for (const auto& other : seen.link_routes()) {
+            const auto& was = one.is.is;
+            const bool is_it = other.table == one.is.table && other.is.to == was.to && other.is.metric == was.metric &&
+                               other.is.tos == was.tos && other.is.gateway == was.gateway;
+            is_there = is_there || (is_it && other.link == one.is.link);
+            is_back = is_back || (is_it && other.link != one.is.link);
+        }
+        const bool is_told = std::ranges::find(plan.remarks, one.text, &network_remark::text) != plan.remarks.end();
+        const bool is_removed = one.is_dead && !is_there;
+        if (device == nullptr || device->master == 0 || is_back || is_told || is_removed) {
+            continue;
+        }
+        lost.remarks.push_back({message::network_device_configured, false, one.text});
+        lost.next.push_back(one);
+        lost.next.back().is_dead = is_there;
+    }
+    std::ranges::copy(plan.unmoved, std::back_inserter(lost.next));
+    return lost;
 }
 
 port_moves plan_moves(const model::network_state& seen, const model::network_link& device,

@@ -27,10 +27,13 @@ struct port_moves {
     std::vector<network_remark> remarks;       // what goes, and what cannot
     std::vector<host_address> addresses;       // that come to the bridge beside its own
     std::vector<model::link_route> routes;     // that go there
+    std::vector<unmoved_route> unmoved;        // that cannot
 
     [[nodiscard]] bool takes(const model::default_route& route) const;
 };
 
+// The step that makes an address on a device as it is.
+[[nodiscard]] model::add_address added_again(const model::link_address& one, const std::string& device);
 [[nodiscard]] bool is_link_local(const ip::address& address);
 // An address of one of the networks of the bridge, other than those that every device has by itself.
 [[nodiscard]] bool is_of(const bridge_addresses& bridge, const model::link_address& one);

@@ -164,7 +164,8 @@ TEST_F(kernel_lanes, what_was_given_up_while_the_link_was_looked_up_is_never_sen
         const netlink::errand left_then(bench.clock().now() + 10s);
         const auto found = requests.need_link("br0", left_then);
         left_then.give_up();
-        const auto added = requests.add_address(found->link.index, at("10.0.0.1/24"), "the address", left_then);
+        const auto added = requests.add_address(found->link.index, {.device = {}, .address = at("10.0.0.1/24")},
+                                                "the address", left_then);
         EXPECT_EQ(added.error().code(), errc::timed_out);
         const auto off = requests.switch_tx_checksum_off("br0", left_then);
         EXPECT_EQ(off.error().code(), errc::timed_out);

@@ -99,9 +99,11 @@ TEST_F(kernel_network, what_others_made_is_read) {
         const int index = seen.find("eth0")->index;
         const auto all = seen.addresses_of(index);
         ASSERT_CO_TRUE(all.size() >= 3);
-        EXPECT_EQ(all[0], (link_address{index, at("10.0.0.1/24"), universe_scope, true, true}));
-        EXPECT_EQ(all[1], (link_address{index, at("10.0.9.1/32"), universe_scope, true, false, address("10.0.9.2")}));
-        EXPECT_EQ(all[2], (link_address{index, at("fd00::1/64"), universe_scope, false, false}));
+        EXPECT_EQ(all[0],
+                  (link_address{
+                      .link = index, .address = at("10.0.0.1/24"), .settings = {.broadcast = address("10.0.0.255")}}));
+        EXPECT_EQ(all[1], (link_address{index, at("10.0.9.1/32"), universe_scope, true, address("10.0.9.2")}));
+        EXPECT_EQ(all[2], (link_address{index, at("fd00::1/64"), universe_scope, false}));
         EXPECT_EQ(seen.find("vxlan5")->vxlan, (vxlan_settings{5, 4790, false, true, true}));
         EXPECT_EQ(seen.find("vxlan6")->vxlan, (vxlan_settings{6, 4791, true, false, true}));
         EXPECT_EQ(seen.find("vxlan6")->lower, 0);
@@ -196,11 +198,11 @@ TEST_F(kernel_network, routes_that_could_not_be_made_anew_are_told_as_such) {
         const auto seen = co_await look();
         std::string told;
         for (const auto& one : seen.link_routes()) {
-            told += (told.empty() ? "" : "; ") + one.is.to.text() + (one.is_plain ? " plain" : "") +
+            told += (told.empty() ? "" : "; ") + one.is.to.text() + (one.is_plain() ? " plain" : "") +
                     (one.table == main_table ? "" : " of " + std::to_string(one.table));
         }
         EXPECT_EQ(told,
-                  "10.1.0.0/16 plain; 10.2.0.0/16; 10.2.0.0/16; 10.3.0.0/16; 10.4.0.0/16; fd01::/48 plain; fd02::/48; "
+                  "10.1.0.0/16 plain; 10.2.0.0/16 plain; 10.3.0.0/16 plain; 10.4.0.0/16; fd01::/48 plain; fd02::/48; "
                   "10.1.0.0/16 plain of 1000");
         // By a metric of 0 nobody else's goes.
         ip_command("route add 10.6.0.0/16 via 10.0.0.250 dev eth0 metric 9");

@@ -97,7 +97,7 @@ protected:
         for (const auto& one : seen.addresses_of(found->index)) {
             if (one.is_global()) {
                 text += (text.empty() ? "" : " ") + one.address.text();
-                EXPECT_FALSE(one.has_broadcast) << one.address.text();
+                EXPECT_EQ(one.settings, model::address_settings()) << one.address.text();
                 EXPECT_TRUE(one.is_permanent) << one.address.text();
             }
         }

@@ -429,8 +429,7 @@ struct sim_kernel::applying {
         return {};
     }
     result<void> operator()(const model::add_address& one) const {
-        return to(one.device,
-                  [&](device& which) { return kernel.add_address(which, one.address, one.lifetime, one.scope); });
+        return to(one.device, [&](device& which) { return kernel.add_address(which, one); });
     }
     result<void> operator()(const model::remove_address& one) const {
         if (auto* which = kernel.find(one.device)) {
@@ -455,13 +454,12 @@ struct sim_kernel::applying {
         return {};
     }
     result<void> operator()(const model::add_route& one) const {
-        return to(one.device, [&](device& which) { return kernel.add_route(one.route, which); });
+        return to(one.device, [&](device& which) { return kernel.add_route(one.route, which, one.table); });
     }
     result<void> operator()(const model::remove_route& one) const {
         if (const auto* which = kernel.find(one.device)) {
             std::erase_if(kernel.routes_, [&](const route_entry& route) {
-                return route.is.is == one.route && route.is.link == which->is.index &&
-                       route.is.table == model::main_table;
+                return route.is.is == one.route && route.is.link == which->is.index && route.is.table == one.table;
             });
         }
         return {};
@@ -517,6 +515,11 @@ bool sim_kernel::is_as_told() const {
     return address == addresses.size();
 }
 
+bool sim_kernel::is_connected(const model::link_route& route) {
+    constexpr std::uint8_t of_kernel = 2;
+    return route.is.protocol == of_kernel && !route.is.is_by_gateway() && route.table == model::main_table;
+}
+
 model::network_state sim_kernel::make_state() const {
     std::vector<model::network_link> links;
     std::vector<model::link_address> addresses;
@@ -532,9 +535,14 @@ model::network_state sim_kernel::make_state() const {
     std::vector<model::link_route> link_routes;
     for (const auto& one : routes_) {
         if (one.is.is.to.address.is_v4() && one.is.is.is_default() && one.is.table == model::main_table) {
-            routes.push_back({one.is.is.gateway.value_or(ip::address_v4()), one.is.link, one.is.is.metric});
+            for (const auto& way : one.is.is.ways) {
+                routes.push_back({way.gateway.value_or(ip::address_v4()), one.is.link, one.is.is.metric});
+            }
+            if (one.is.is.ways.empty()) {
+                routes.push_back({one.is.is.gateway.value_or(ip::address_v4()), one.is.link, one.is.is.metric});
+            }
         }
-        if (!one.is_advertised) {
+        if (!one.is_advertised && !is_connected(one.is)) {
             link_routes.push_back(one.is);
         }
     }

@@ -151,16 +151,17 @@ private:
     void settle();
     [[nodiscard]] bool is_as_told() const;
     [[nodiscard]] model::network_state make_state() const;
+    // As the kernel makes them for addresses, whoever made it.
+    [[nodiscard]] static bool is_connected(const model::link_route& route);
 
     // sim_kernel_addresses.cpp
-    result<void> add_address(device& to, const host_address& which,
-                             const std::optional<model::address_lifetime>& lifetime = {},
-                             std::uint8_t scope = model::universe_scope);
+    result<void> add_address(device& to, const model::add_address& wanted);
     void remove_address(device& from, const host_address& which, const std::optional<ip::address>& peer);
     void add_own_addresses(device& to);
     void drop_v6(device& of);
     void drop_routes(int link, bool is_v6);
-    result<void> add_route(const model::network_route& wanted, device& over);
+    result<void> add_route(const model::network_route& wanted, device& over, std::uint32_t table = model::main_table);
+    [[nodiscard]] bool is_of_address(const device& over, const model::network_route& route) const;
     [[nodiscard]] bool reaches(const device& over, const ip::address& gateway) const;
     [[nodiscard]] bool is_lost(int link, const host_address& network) const;
     void forget_lost(int link);

@@ -10,9 +10,26 @@ namespace pvc::sim {
 namespace {
 
 constexpr std::uint32_t metric_of_ipv6 = 1024;
+constexpr std::uint32_t metric_of_address = 256;  // of IPv6
+constexpr model::address_lifetime leased{86400, 86400};
 
 ip::network_v4 network_of_v4(const host_address& which) {
     return ip::network_v4(which.address.to_v4(), static_cast<std::uint16_t>(which.prefix)).canonical();
+}
+
+bool is_within(const ip::address& which, const host_address& network) {
+    const auto prefix = static_cast<std::uint16_t>(network.prefix);
+    if (which.is_v4() != network.address.is_v4()) {
+        return false;
+    }
+    return which.is_v4() ? network_of_v4({which, network.prefix}) == network_of_v4(network)
+                         : ip::network_v6(which.to_v6(), prefix).canonical() ==
+                               ip::network_v6(network.address.to_v6(), prefix).canonical();
+}
+
+// The part of the kernel that an address with a far end, or one of a host alone, has as well is left out.
+bool has_network_route(const model::link_address& one) {
+    return one.settings.has_route() && !one.peer;
 }
 
 }  // namespace
@@ -36,29 +53,41 @@ void sim_kernel::follow_hardware(device& which) {
     }
 }
 
-result<void> sim_kernel::add_address(device& to, const host_address& which,
-                                     const std::optional<model::address_lifetime>& lifetime, std::uint8_t scope) {
+result<void> sim_kernel::add_address(device& to, const model::add_address& wanted) {
+    const auto& which = wanted.address;
+    const auto scope = wanted.scope;
+    const auto lifetime = wanted.lifetime.value_or(model::address_lifetime());
     const bool is_v6 = which.address.is_v6();
     auto& all = is_v6 ? to.v6 : to.v4;
     const std::string about = which.text() + " on " + to.is.name;
-    if (std::ranges::any_of(all, [&](const address_entry& one) { return one.is.address == which; })) {
+    if (std::ranges::any_of(
+            all, [&](const address_entry& one) { return one.is.address == which && one.is.peer == wanted.peer; })) {
         return {};
     }
     address_entry added{.is = {.link = to.is.index,
                                .address = which,
                                .scope = scope,
-                               .is_permanent = !lifetime,
-                               .lifetime = lifetime.value_or(model::address_lifetime())}};
+                               .is_permanent = lifetime.valid == model::forever,
+                               .peer = wanted.peer,
+                               .lifetime = lifetime,
+                               .settings = wanted.settings}};
+    added.is.settings.flags &= model::given_flags;
     if (!is_v6) {
-        const auto network = network_of_v4(which);
-        const auto of_network =
-            std::ranges::find(all, network, [](const address_entry& one) { return network_of_v4(one.is.address); });
+        // That of the far end, where it has one.
+        const auto network_of = [](const model::link_address& one) {
+            return network_of_v4({one.peer.value_or(one.address.address), one.address.prefix});
+        };
+        const auto network = network_of(added.is);
+        const auto of_network = std::ranges::find_if(all, [&](const address_entry& one) {
+            return one.is.address.prefix == which.prefix && network_of(one.is) == network;
+        });
         const bool is_secondary = of_network != all.end();
         if (is_secondary && of_network->is.scope != scope) {
             return failure(errc::refused, about, "Invalid argument");
         }
         added.is_secondary = is_secondary;
-        if (const auto connected = is_secondary ? std::nullopt : model::connected_network(which)) {
+        if (const auto connected =
+                is_secondary || !has_network_route(added.is) ? std::nullopt : model::connected_network(which)) {
             std::erase(lost_, model::connected_route{to.is.index, *connected});
         }
         // Behind those of the same scope and of narrower ones, which come first.
@@ -80,7 +109,7 @@ result<void> sim_kernel::add_address(device& to, const host_address& which,
         return failure(errc::already_exists, about, "it is there as " + found->is.address.text());
     }
     added.is.scope = which.address.to_v6().is_link_local() ? model::link_scope : model::universe_scope;
-    if (const auto connected = model::connected_network(which)) {
+    if (const auto connected = has_network_route(added.is) ? model::connected_network(which) : std::nullopt) {
         std::erase(lost_, model::connected_route{to.is.index, *connected});
     }
     // The newest first, those of a wider scope before the others.
@@ -172,13 +201,27 @@ std::vector<model::connected_route> sim_kernel::connected_routes() const {
         const auto of_others = static_cast<std::ptrdiff_t>(all.size());
         for (const auto* family : {&one.v4, &one.v6}) {
             for (const auto& entry : *family) {
-                const auto network = model::connected_network(entry.is.address);
-                if (network && !entry.is.peer && !is_lost(index, *network) &&
-                    std::find(all.begin() + of_others, all.end(), model::connected_route{index, *network}) ==
-                        all.end()) {
-                    all.push_back({index, *network});
+                const auto network =
+                    has_network_route(entry.is) ? model::connected_network(entry.is.address) : std::nullopt;
+                if (!network || entry.is_secondary || is_lost(index, *network)) {
+                    continue;
+                }
+                const bool is_v4 = network->address.is_v4();
+                const auto metric =
+                    entry.is.settings.metric == 0 && !is_v4 ? metric_of_address : entry.is.settings.metric;
+                const auto source = is_v4 ? std::optional(entry.is.address.address) : std::nullopt;
+                const auto is_it = [&](const model::connected_route& other) {
+                    return other.link == index && other.network == *network && other.metric == metric;
+                };
+                if (std::none_of(all.begin() + of_others, all.end(), is_it)) {
+                    all.push_back({index, *network, metric, source});
                 }
             }
+        }
+    }
+    for (const auto& one : routes_) {
+        if (is_connected(one.is)) {
+            all.push_back({one.is.link, one.is.is.to, one.is.is.metric, one.is.is.source});
         }
     }
     return all;
@@ -187,7 +230,7 @@ std::vector<model::connected_route> sim_kernel::connected_routes() const {
 void sim_kernel::flush_routes() {
     std::erase_if(routes_, [](const route_entry& one) { return one.is.table == model::main_table; });
     for (const auto& one : connected_routes()) {
-        lost_.push_back(one);
+        lost_.push_back({one.link, one.network});
     }
     settle();
 }
@@ -195,40 +238,42 @@ void sim_kernel::flush_routes() {
 bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
     const auto is_inside_of = [&](const address_entry& one) {
         if (const auto network = model::connected_network(one.is.address);
-            network && is_lost(over.is.index, *network)) {
+            (network && is_lost(over.is.index, *network)) || !one.is.settings.has_route()) {
             return false;
         }
-        if (gateway.is_v6()) {
-            const auto prefix = static_cast<std::uint16_t>(one.is.address.prefix);
-            return ip::network_v6(one.is.address.address.to_v6(), prefix).canonical() ==
-                   ip::network_v6(gateway.to_v6(), prefix).canonical();
-        }
-        return network_of_v4(one.is.address) == network_of_v4({gateway, one.is.address.prefix});
+        return is_within(gateway, {one.is.peer.value_or(one.is.address.address), one.is.address.prefix});
     };
     const auto leads_to_it = [&](const route_entry& one) {
-        const auto& to = one.is.is.to;
-        const auto prefix = static_cast<std::uint16_t>(to.prefix);
-        return one.is.link == over.is.index && !one.is.is.gateway && gateway.is_v4() && to.address.is_v4() &&
-               ip::network_v4(gateway.to_v4(), prefix).canonical() == ip::network_v4(to.address.to_v4(), prefix);
+        return one.is.link == over.is.index && !one.is.is.is_by_gateway() && is_within(gateway, one.is.is.to);
     };
     return over.is.is_up && !answers(gateway) &&
            (std::ranges::any_of(gateway.is_v6() ? over.v6 : over.v4, is_inside_of) ||
             std::ranges::any_of(routes_, leads_to_it));
 }
 
-result<void> sim_kernel::add_route(const model::network_route& wanted, device& over) {
-    constexpr std::uint8_t of_kernel = 2;
-    if (wanted.protocol == of_kernel && !wanted.gateway) {
+bool sim_kernel::is_of_address(const device& over, const model::network_route& route) const {
+    const auto& all = route.to.address.is_v6() ? over.v6 : over.v4;
+    const auto usual = route.to.address.is_v6() ? metric_of_address : 0;
+    return std::ranges::any_of(all, [&](const address_entry& one) {
+        const auto metric = one.is.settings.metric == 0 ? usual : one.is.settings.metric;
+        return has_network_route(one.is) && !one.is_secondary && metric == route.metric &&
+               model::connected_network(one.is.address) == route.to;
+    });
+}
+
+result<void> sim_kernel::add_route(const model::network_route& wanted, device& over, std::uint32_t table) {
+    const model::link_route added{.is = wanted, .link = over.is.index, .table = table};
+    if (is_connected(added) && is_of_address(over, wanted)) {
         if (!over.is.is_up || (wanted.source && !answers(*wanted.source))) {
             return failure(errc::refused, to_text(wanted), "Network is down, or its source is not here");
         }
         std::erase(lost_, model::connected_route{over.is.index, wanted.to});
         return {};
     }
-    const model::link_route added{.is = wanted, .link = over.is.index};
     for (const auto& one : routes_) {
         const bool is_as_wanted = one.is.link == added.link && one.is.is.gateway == wanted.gateway;
-        if (one.is.table != added.table || one.is.is.to != wanted.to || one.is.is.metric != wanted.metric) {
+        if (one.is.table != added.table || one.is.is.to != wanted.to || one.is.is.metric != wanted.metric ||
+            one.is.is.tos != wanted.tos) {
             continue;
         }
         if (one.is == added ||
@@ -244,7 +289,11 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     if (!over.is.is_up) {
         return failure(errc::refused, to_text(wanted), "Network is down");
     }
-    if (wanted.gateway && !wanted.is_onlink && !reaches(over, *wanted.gateway)) {
+    const auto is_out_of_reach = [&](const model::route_way& way) {
+        return way.gateway && !way.is_onlink && !reaches(over, *way.gateway);
+    };
+    if (is_out_of_reach({.gateway = wanted.gateway, .is_onlink = wanted.is_onlink}) ||
+        std::ranges::any_of(wanted.ways, is_out_of_reach)) {
         return failure(errc::refused, to_text(wanted), "Nexthop has invalid gateway");
     }
     if (wanted.source && !answers(*wanted.source)) {
@@ -264,7 +313,7 @@ void sim_kernel::add_with_peer(const std::string& device, const host_address& wh
 
 void sim_kernel::add_lease(const std::string& device, const host_address& which) {
     if (auto* to = find(device)) {
-        to->v4.push_back({.is = {.link = to->is.index, .address = which, .is_permanent = false}});
+        to->v4.push_back({.is = {.link = to->is.index, .address = which, .is_permanent = false, .lifetime = leased}});
         settle();
     }
 }
@@ -299,7 +348,8 @@ void sim_kernel::advertise(const std::string& device, const ip::network_v6& pref
     const bool has_address =
         std::ranges::any_of(which->v6, [&](const address_entry& one) { return one.is.address == own; });
     if (sysctls_.of(device, sysctl_family::v6, "autoconf") != 0 && !has_address) {
-        which->v6.insert(which->v6.begin(), {.is = {.link = which->is.index, .address = own, .is_permanent = false}});
+        which->v6.insert(which->v6.begin(),
+                         {.is = {.link = which->is.index, .address = own, .is_permanent = false, .lifetime = leased}});
     }
     settle();
 }

@@ -382,14 +382,26 @@ TEST(reply_address, of_both_families) {
     const auto four = parse_link_address(address_head(2, 24) + attribute(1, ten_two) + attribute(2, ten_one));
     ASSERT_TRUE(four && *four);
     EXPECT_EQ(**four, (model::link_address{4, parse_host_address("10.0.0.1/24").value(), model::universe_scope, true,
-                                           false, parse_address("10.0.0.2").value()}));
+                                           parse_address("10.0.0.2").value()}));
     const auto broad = parse_link_address(address_head(2, 24) + attribute(1, ten_one) + attribute(4, ten_two));
-    EXPECT_TRUE(broad && *broad && (*broad)->has_broadcast);
+    EXPECT_TRUE(broad && *broad && (*broad)->settings.broadcast == parse_address("10.0.0.2").value());
     const auto of_six = parse_link_address(address_head(10, 64, 0x80, 253) + attribute(1, six) +
                                            attribute(8, raw<std::uint32_t>(0x100)));
     ASSERT_TRUE(of_six && *of_six);
-    EXPECT_EQ(**of_six,
-              (model::link_address{4, parse_host_address("fd00::1/64").value(), model::link_scope, false, false}));
+    EXPECT_EQ(**of_six, (model::link_address{4,
+                                             parse_host_address("fd00::1/64").value(),
+                                             model::link_scope,
+                                             false,
+                                             std::nullopt,
+                                             {},
+                                             {.flags = model::manages_temporary}}));
+    const auto given =
+        parse_link_address(address_head(2, 24) + attribute(1, ten_one) + attribute(3, "eth0:1") +
+                           attribute(9, raw<std::uint32_t>(600)) + attribute(8, raw<std::uint32_t>(0x280)));
+    ASSERT_TRUE(given && *given);
+    EXPECT_EQ((*given)->settings,
+              (model::address_settings{.metric = 600, .flags = model::no_prefix_route, .label = "eth0:1"}));
+    EXPECT_TRUE((*given)->is_permanent && !(*given)->settings.has_route());
 }
 
 TEST(reply_address, what_is_none) {
@@ -469,7 +481,7 @@ TEST(reply_route, routes_over_a_link) {
     ASSERT_TRUE(read && read->size() == 1);
     EXPECT_EQ(read->front().is.to.text(), "10.0.0.2/24");
     EXPECT_EQ(read->front().is.source, parse_address("10.0.0.1").value());
-    EXPECT_TRUE(read->front().is.is_onlink && read->front().is_plain);
+    EXPECT_TRUE(read->front().is.is_onlink && read->front().is_plain());
     EXPECT_EQ(read->front().is.metric, 100U);
     const auto of_six = parse_link_routes(route_head(77, 1, 0, 10) + attribute(5, six) + device);
     ASSERT_TRUE(of_six && of_six->size() == 1);
@@ -477,13 +489,30 @@ TEST(reply_route, routes_over_a_link) {
     EXPECT_EQ(of_six->front().table, 77U);
     const auto several = parse_link_routes(route_head() + attribute(9, hop(4, ten_one) + hop(5, ten_two)));
     ASSERT_TRUE(several && several->size() == 2);
-    EXPECT_FALSE(several->front().is_plain || several->back().is_plain);
+    EXPECT_FALSE(several->front().is_plain() || several->back().is_plain());
     EXPECT_EQ(several->back().link, 5);
-    for (const auto& more : {attribute(8, ""), attribute(30, raw<std::uint32_t>(1)), attribute(11, "abcd"),
+    // Over one link they are one.
+    const auto as_one = parse_link_routes(route_head() + attribute(9, hop(4, ten_one) + hop(4, ten_two)));
+    ASSERT_TRUE(as_one && as_one->size() == 1);
+    EXPECT_EQ(to_text(as_one->front().is), "default route via 10.0.0.1, 10.0.0.2");
+    EXPECT_TRUE(as_one->front().is_plain() && as_one->front().link == 4);
+    // As the kernel told it, it is told again.
+    const auto mtu = attribute(8, attribute(2, raw<std::uint32_t>(1400)));
+    for (const auto& setting : {mtu, attribute(11, "abcd"), mtu + attribute(11, "abcd")}) {
+        const auto has = parse_link_routes(route_head() + attribute(5, ten_one) + device + setting);
+        ASSERT_TRUE(has && has->size() == 1);
+        EXPECT_TRUE(has->front().is_plain());
+        EXPECT_EQ(has->front().is.settings, setting);
+        EXPECT_EQ(to_text(has->front().is), "default route via 10.0.0.1 (with settings of its own)");
+    }
+    const auto medium = parse_link_routes(route_head() + attribute(5, ten_one) + device + attribute(20, raw<char>(0)));
+    EXPECT_TRUE(medium && medium->size() == 1 && medium->front().is.settings.empty());
+    for (const auto& more : {attribute(8, std::string(600, 'a')), attribute(30, raw<std::uint32_t>(1)),
+                             attribute(18, raw<std::uint16_t>(10) + six), attribute(22, "abcd"),
                              attribute(12, std::string(8, '\0') + raw<std::int32_t>(9) + std::string(20, '\0'))}) {
         const auto special = parse_link_routes(route_head() + attribute(5, ten_one) + device + more);
         ASSERT_TRUE(special && special->size() == 1);
-        EXPECT_FALSE(special->front().is_plain);
+        EXPECT_FALSE(special->front().is_plain());
     }
     for (const auto& none : {route_head(254, 6) + device, route_head(254, 1, 0, 2, 0x200) + device,
                              route_head(254, 1, 0, 7) + device, route_head() + attribute(5, ten_one)}) {
@@ -506,6 +535,11 @@ TEST(reply_route, those_that_come_with_addresses) {
     ASSERT_TRUE(read && *read);
     EXPECT_EQ((*read)->link, 4);
     EXPECT_EQ((*read)->network.text(), "10.0.0.2/24");
+    const auto with_more = parse_connected_route(of_kernel(route_head(254, 1, 24)) + attribute(1, ten_two) + device +
+                                                 attribute(6, raw<std::uint32_t>(425)) + attribute(7, ten_one));
+    ASSERT_TRUE(with_more && *with_more);
+    EXPECT_EQ((*with_more)->metric, 425U);
+    EXPECT_EQ((*with_more)->source, parse_address("10.0.0.1").value());
     const auto of_six = parse_connected_route(of_kernel(route_head(254, 1, 64, 10)) + attribute(1, six) + device);
     EXPECT_TRUE(of_six && *of_six);
     for (const auto& none : {route_head(254, 1, 24) + attribute(1, ten_two) + device,  // somebody's

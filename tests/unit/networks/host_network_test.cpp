@@ -296,6 +296,27 @@ TEST_F(host_network_test, what_a_host_is_managed_over_goes_to_the_bridge_and_bac
     EXPECT_TRUE(remarks(hv1).find("192.168.5.7/24") == std::string::npos) << remarks(hv1);
 }
 
+TEST_F(host_network_test, a_route_that_cannot_go_along_stays_said_until_it_is_back) {
+    auto& hv1 = add_networked();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_up{"ens5"}));
+    hv1.kernel.add("ens5", "10.98.0.1/24");
+    model::link_route own{.more = "it goes by the nexthop object 5, which names the device"};
+    own.is.to = *parse_host_address("10.93.0.0/16");
+    own.is.gateway = *parse_address("10.98.0.250");
+    hv1.kernel.add_route("ens5", own);
+    start(hv1);
+    beat(5s);
+    const std::string said =
+        to_text(own.is) + " over ens5 cannot be moved to brcluster, because it goes by the nexthop";
+    EXPECT_TRUE(hv1.kernel.state().link_routes().empty());
+    EXPECT_NE(remarks(hv1).find(said), std::string::npos) << remarks(hv1);
+    EXPECT_EQ(hv1.times_logged(said), 1U);
+    own.more.clear();
+    hv1.kernel.add_route("brcluster", own);
+    EXPECT_TRUE(within(31s, [&] { return remarks(hv1).find(said) == std::string::npos; }));
+    EXPECT_TRUE(hv1.logged("this is over: the " + said));
+}
+
 TEST_F(host_network_test, an_address_with_a_far_end_goes_to_the_bridge) {
     auto& hv1 = add_networked();
     hv1.kernel.add_with_peer("ens5", *parse_host_address("10.98.0.1/32"), *parse_address("10.98.0.250"));

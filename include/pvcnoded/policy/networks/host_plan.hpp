@@ -39,10 +39,22 @@ struct host_unit {
     friend bool operator==(const host_unit&, const host_unit&) = default;
 };
 
+// A route that does not go along with its device, which is made a port: it is told of until it is back, or somebody
+// removes what is left of it.
+struct unmoved_route {
+    std::string device;  // the port
+    model::link_route is;
+    std::string text;
+    bool is_dead = false;  // seen where it was while the device is a port
+
+    friend bool operator==(const unmoved_route&, const unmoved_route&) = default;
+};
+
 struct host_plan {
     std::vector<host_unit> units;         // in order; those that need nothing are left out
     std::vector<network_remark> remarks;  // a device that is missing or belongs to another bridge, another route, …
     std::vector<std::string> missing;     // devices that are not there: what needs them is done when they come
+    std::vector<unmoved_route> unmoved;   // told of among the remarks too; of devices that become ports by this plan
     bool is_cluster_device_missing = false;
     bool waits_for_carrier = false;  // of a device that is to take the place of another one
 
@@ -54,6 +66,15 @@ struct host_plan {
 // one network are a loop, and none leads nowhere.
 [[nodiscard]] host_plan plan_host(const config::node_config& config, const model::network_state& seen,
                                   const host_ports& ports = {});
+
+// Those that are gone or lead nowhere by now, of `before` (what this said of the look before) and the plan of this
+// look: what the plan does not tell of is to be told still. The second: what to hand in with the next look.
+struct lost_routes {
+    std::vector<network_remark> remarks;
+    std::vector<unmoved_route> next;
+};
+[[nodiscard]] lost_routes routes_lost(const std::vector<unmoved_route>& before, const host_plan& plan,
+                                      const model::network_state& seen);
 
 // Devices by another name than the kernel's own, which it knows too (`ip link property add … altname`): those of the
 // configuration that a look resolves, with the own ones. In the order of core devices.

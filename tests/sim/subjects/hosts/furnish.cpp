@@ -56,11 +56,13 @@ void furnish(const drawn_host& host, sim_kernel& kernel) {
     for (const auto& one : host.addresses) {
         if (one.has_lifetime) {
             kernel.add_lease(one.device, one.address);
-        } else if (one.scope != model::universe_scope) {
-            const model::add_address added{.device = one.device, .address = one.address, .scope = one.scope};
-            ignore(kernel.apply(added), "the device is there");
         } else {
-            kernel.add(one.device, one.address);
+            model::add_address added{
+                .device = one.device, .address = one.address, .scope = one.scope, .settings = one.settings};
+            if (one.is_deprecated) {
+                added.lifetime.emplace().preferred = 0;
+            }
+            ignore(kernel.apply(added), "the device is there");
         }
     }
     for (const auto& [device, name] : host.altnames) {

@@ -75,24 +75,27 @@ using host_picture = std::map<std::string, std::string>;
 std::string way_to(const model::network_state& seen, const std::string& where) {
     const auto to = *parse_address(where);
     int best = 0;
+    std::uint32_t best_metric = 0;
     std::string by;
-    const auto take = [&](const host_address& network, int link) {
+    const auto take = [&](const host_address& network, int link, std::uint32_t metric) {
         const auto* over = seen.find(link);
+        const bool is_better = network.prefix > best || (network.prefix == best && metric < best_metric);
         const bool fits =
-            network.address.is_v4() && network.prefix > best && over != nullptr && over->is_up &&
+            network.address.is_v4() && network.prefix > 0 && is_better && over != nullptr && over->is_up &&
             ip::network_v4(to.to_v4(), static_cast<std::uint16_t>(network.prefix)).canonical() ==
                 ip::network_v4(network.address.to_v4(), static_cast<std::uint16_t>(network.prefix)).canonical();
         if (fits) {
             best = network.prefix;
+            best_metric = metric;
             by = over->name;
         }
     };
     for (const auto& one : seen.connected_routes()) {
-        take(one.network, one.link);
+        take(one.network, one.link, one.metric);
     }
     for (const auto& one : seen.link_routes()) {
         if (one.table == model::main_table) {
-            take(one.is.to, one.link);
+            take(one.is.to, one.link, one.is.metric);
         }
     }
     return by;
@@ -113,11 +116,17 @@ host_picture picture_of(const sim_node& node) {
         if (address.is_v4() || !address.to_v6().is_link_local()) {
             all[fmt::format("address {} {}", seen.name_of(one.link), one.address.text())] =
                 std::string(one.is_permanent ? "permanent" : "with a lifetime") +
-                (one.is_global() ? "" : " scope " + model::scope_text(one.scope));
+                (one.lifetime.is_deprecated() ? " deprecated: " : ": ") +
+                to_text(model::add_address{.device = {},
+                                           .address = one.address,
+                                           .scope = one.scope,
+                                           .peer = one.peer,
+                                           .settings = one.settings});
         }
     }
     for (const auto& one : seen.link_routes()) {
-        all[fmt::format("route {} {} table {}", seen.name_of(one.link), to_text(one.is), one.table)] = "there";
+        all[fmt::format("route {} {} table {}", seen.name_of(one.link), to_text(one.is), one.table)] =
+            "there" + one.is.settings;
     }
     for (const auto& [key, value] : node.kernel.sysctls().all()) {
         all["setting " + key] = value;
@@ -337,6 +346,7 @@ private:
         }
         compare_ways(when);
         look_at_moved(now, when);
+        look_at_moved_routes(now, when);
         look_at_filter(when);
     }
     // Over the same link, or over the bridge whose port that has become.
@@ -344,9 +354,28 @@ private:
         for (const auto& [where, before] : ways_) {
             const auto now = way_to(node().kernel.state(), where);
             const bool is_bridged = host_.is_keyed(before) && now.starts_with("br");
-            expect(before.empty() || now == before || is_bridged,
-                   fmt::format("{}: {} was reached over {}, and is over {}", when, where, before,
-                               now.empty() ? "nothing" : now));
+            expect(now == before || is_bridged, fmt::format("{}: {} was reached over {}, and is over {}", when, where,
+                                                            before, now.empty() ? "nothing" : now));
+        }
+    }
+    // A route over a device that became a port is over its bridge, as it was.
+    void look_at_moved_routes(const host_picture& now, std::string_view when) {
+        for (const auto& one : host_.routes) {
+            const auto key_on = [&](std::string_view device) {
+                return fmt::format("route {} {} table {}", device, to_text(one.is), one.table);
+            };
+            const auto before = before_.find(key_on(one.device));
+            const auto* device = node().kernel.link(one.device);
+            if (!host_.is_keyed(one.device) || before == before_.end() || device == nullptr || device->master == 0) {
+                continue;
+            }
+            static constexpr std::array places{"brcluster", "brstorage", "brupstream"};
+            expect(std::ranges::any_of(places,
+                                       [&](const char* place) {
+                                           const auto found = now.find(key_on(place));
+                                           return found != now.end() && found->second == before->second;
+                                       }),
+                   fmt::format("{}: the {} over {} is nowhere as it was", when, to_text(one.is), one.device));
         }
     }
     // An address of a device that became a port is on the bridge, as it was.

@@ -184,6 +184,69 @@ private:
     std::string spare_;
 };
 
+// What a device that becomes a port has as NetworkManager, networkd and people give it, beside another card that has an
+// address of the same networks: which way packets take hangs on metrics.
+class given_drawing {
+public:
+    explicit given_drawing(drawn_host& host)
+        : host_(host), random_(random_source(host.seed).split("given host")), management_(host.cards.back()) {}
+
+    void draw() {
+        if (random_.below(8) < 3) {
+            address(host_.upstream, "10.88.0.200/24", {.metric = 600, .broadcast = *parse_address("10.88.0.255")});
+            address(management_, "10.88.0.201/24", {.metric = 100});
+            kind("an address with a metric on a device that becomes a port");
+            draw_routes();
+        }
+        if (random_.below(8) < 3) {
+            address(host_.upstream, "172.29.5.1/16", {.flags = model::no_prefix_route});
+            kind("an address without a route on a device that becomes a port");
+        }
+        if (random_.below(8) < 3) {
+            address(host_.upstream, "172.28.5.1/16", {.flags = model::no_prefix_route});
+            address(management_, "172.28.6.1/16", {.metric = 425});
+            constexpr std::uint8_t of_kernel = 2;
+            host_.routes.push_back({host_.upstream,
+                                    {.to = {*parse_address("172.28.0.0"), 16},
+                                     .metric = 500,
+                                     .source = *parse_address("172.28.5.1"),
+                                     .scope = model::link_scope,
+                                     .protocol = of_kernel}});
+            kind("a route to the network of an address that somebody made, on a device that becomes a port");
+        }
+        if (random_.below(8) < 3) {
+            address(host_.upstream, "fd55:5::5/64", {.metric = 2000});
+            host_.addresses.back().is_deprecated = true;
+            kind("a deprecated address on a device that becomes a port");
+        }
+    }
+
+private:
+    void kind(std::string text) { host_.kinds.insert(std::move(text)); }
+    void address(const std::string& device, std::string_view which, model::address_settings settings) {
+        host_.addresses.push_back(
+            {.device = device, .address = *parse_host_address(which), .settings = std::move(settings)});
+    }
+    void draw_routes() {
+        constexpr std::uint32_t table = 102;
+        const auto by = *parse_address("10.88.0.250");
+        const ip::address everywhere = ip::address_v4();
+        host_.routes.push_back(
+            {host_.upstream,
+             {.to = {*parse_address("10.91.0.0"), 16}, .gateway = by, .settings = small_mtu_setting()}});
+        host_.routes.push_back({host_.upstream,
+                                {.to = {*parse_address("10.94.0.0"), 16},
+                                 .ways = {{.gateway = by}, {.gateway = *parse_address("10.88.0.251")}}}});
+        host_.routes.push_back({host_.upstream, {.to = {everywhere, 0}, .gateway = by}, table});
+        host_.rules.push_back(fmt::format("from 10.88.0.200 lookup {} pref 1010", table));
+        kind("routes with an MTU, by two ways and of another table over a device that becomes a port");
+    }
+
+    drawn_host& host_;
+    random_source random_;
+    std::string management_;
+};
+
 // The n-th address of a network, from its beginning or from its second half.
 std::string address_in(const host_address& network, std::uint32_t number, bool is_in_second_half = false) {
     const ip::network_v4 all(network.address.to_v4(), static_cast<std::uint16_t>(network.prefix));
@@ -195,6 +258,13 @@ std::string address_in(const host_address& network, std::uint32_t number, bool i
 
 void draw_odd(drawn_host& host, const host_abilities& of, std::string spare_card) {
     odd_drawing(host, of, std::move(spare_card)).draw();
+    given_drawing(host).draw();
+}
+
+std::string small_mtu_setting() {
+    constexpr char low = small_mtu & 0xff;
+    constexpr char high = small_mtu >> 8;
+    return {12, 0, 8, 0, 8, 0, 2, 0, low, high, 0, 0};  // RTAX_MTU in RTA_METRICS
 }
 
 std::vector<std::string> probes_of(const drawn_host& host) {

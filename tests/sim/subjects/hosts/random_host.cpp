@@ -13,7 +13,8 @@ namespace pvc::sim {
 
 namespace {
 
-constexpr std::uint8_t protocol_of_dhcp = 16;  // RTPROT_DHCP
+constexpr std::uint8_t protocol_of_dhcp = 16;   // RTPROT_DHCP
+constexpr std::uint8_t protocol_of_kernel = 2;  // RTPROT_KERNEL
 constexpr std::uint32_t metric_of_dhcp = 100;
 constexpr std::uint32_t table_of_rules = 100;
 constexpr int mtu_of_vxlan = 1450;
@@ -390,11 +391,29 @@ std::string commands_of(const drawn_link& link) {
 
 std::string command_of(const drawn_route& route) {
     const bool is_dhcp = route.is.protocol == protocol_of_dhcp;
-    return fmt::format("ip route add {}{} dev {}{}{}{}", route.is.is_default() ? "default" : route.is.to.text(),
-                       route.is.gateway ? " via " + route.is.gateway->to_string() : "", route.device,
-                       is_dhcp ? " proto dhcp" : "",
-                       route.is.metric == 0 ? "" : fmt::format(" metric {}", route.is.metric),
-                       route.table == model::main_table ? "" : fmt::format(" table {}", route.table));
+    std::string all = fmt::format("ip route add {}{}", route.is.is_default() ? "default" : route.is.to.text(),
+                                  route.is.gateway ? " via " + route.is.gateway->to_string() : "");
+    for (const auto& way : route.is.ways) {
+        all += fmt::format(" nexthop via {} dev {}", way.gateway->to_string(), route.device);
+    }
+    all += route.is.ways.empty() ? " dev " + route.device : "";
+    all += is_dhcp ? " proto dhcp" : route.is.protocol == protocol_of_kernel ? " proto kernel scope link" : "";
+    all += route.is.source ? " src " + route.is.source->to_string() : "";
+    all += route.is.metric == 0 ? "" : fmt::format(" metric {}", route.is.metric);
+    all += route.table == model::main_table ? "" : fmt::format(" table {}", route.table);
+    return all + (route.is.settings.empty() ? "" : fmt::format(" mtu {}", small_mtu));
+}
+
+std::string command_of(const drawn_address& one) {
+    const auto& has = one.settings;
+    std::string all = fmt::format("ip address add {} dev {}", one.address.text(), one.device);
+    all += one.scope == model::universe_scope ? "" : " scope link";
+    all += has.metric == 0 ? "" : fmt::format(" metric {}", has.metric);
+    all += has.has_route() ? "" : " noprefixroute";
+    all += has.broadcast ? " broadcast " + has.broadcast->to_string() : "";
+    all += one.has_lifetime ? " valid_lft 86400 preferred_lft 86400" : "";
+    all += one.is_deprecated ? " preferred_lft 0" : "";
+    return all + (one.address.address.is_v6() ? " nodad" : "");
 }
 
 // What makes it, line by line, where the cards are there and up.
@@ -407,9 +426,7 @@ std::vector<std::string> commands_of(const drawn_host& host) {
         all.push_back(fmt::format("ip link property add dev {} altname {}", device, name));
     }
     for (const auto& one : host.addresses) {
-        all.push_back(fmt::format("ip address add {} dev {}{}{}", one.address.text(), one.device,
-                                  one.scope == model::universe_scope ? "" : " scope link",
-                                  one.has_lifetime ? " valid_lft 86400 preferred_lft 86400" : ""));
+        all.push_back(command_of(one));
     }
     for (const auto& one : host.routes) {
         all.push_back(command_of(one));

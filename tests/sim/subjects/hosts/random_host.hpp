@@ -52,6 +52,8 @@ struct drawn_address {
     host_address address;
     bool has_lifetime = false;
     std::uint8_t scope = model::universe_scope;
+    bool is_deprecated = false;
+    model::address_settings settings{};
 };
 
 struct drawn_route {
@@ -105,6 +107,10 @@ struct drawn_host {
         return device == upstream || device == cluster || device == storage || device == bridge;
     }
 };
+
+// The one setting that routes of drawn hosts have, as the kernel tells it (model::network_route).
+inline constexpr std::uint16_t small_mtu = 1400;
+[[nodiscard]] std::string small_mtu_setting();
 
 [[nodiscard]] drawn_host draw_host(std::uint64_t seed, const host_abilities& of = {});
 // Draws what is seldom, behind all else; a card that nobody has yet, or "".

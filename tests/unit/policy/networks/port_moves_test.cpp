@@ -167,44 +167,245 @@ TEST(port_moves, what_has_a_lifetime_cannot_be_kept_and_is_named_with_its_defaul
     EXPECT_NE(said.find("(metric 100), nor a default route of a router advertisement\n"), std::string::npos) << said;
 }
 
-TEST(port_moves, what_has_a_far_end_or_is_of_another_bridge_stays_on_a_port) {
+TEST(port_moves, what_is_of_another_bridge_stays_on_a_port) {
     auto kernel = host_with({{"eth0", {}}, {"eth1", {}}, {"eth2", {}}});
     const auto config = config_of({});
     settle_host(kernel, config);
     kernel.add_address("eth0", "10.0.2.77/24");
-    kernel.add_address_with_peer("eth0", "192.168.5.7/32", "192.168.5.250");
     EXPECT_EQ(steps_of(plan_host(config, kernel.state())), "");
-    EXPECT_EQ(
-        remarks_of(plan_host(config, kernel.state()).remarks),
-        "warning network-device-configured: device eth0 has 10.0.2.77/24, 192.168.5.7/32, which cannot be used on "
-        "a port of brcluster\n");
+    EXPECT_EQ(remarks_of(plan_host(config, kernel.state()).remarks),
+              "warning network-device-configured: device eth0 has 10.0.2.77/24, which cannot be used on a port of "
+              "brcluster\n");
 }
 
 TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
     auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}, {"eth9", {"203.0.113.2/24"}}});
     kernel.add_address("eth0", "192.0.2.7/24", false);
     kernel.add_route("eth0", {.is = route_to("0.0.0.0/0", "10.0.0.250"), .table = 77});
-    kernel.add_route("eth0", {.is = route_to("10.77.0.0/16", "10.0.0.250"), .is_plain = false});
+    kernel.add_route("eth0", {.is = route_to("10.77.0.0/16", "10.0.0.250"),
+                              .more = "it goes by the nexthop object 5, which names the device"});
     kernel.add_route("eth0", {.is = route_to("10.78.0.0/16", "192.0.2.1")});
     kernel.add_route("eth9", {.is = route_to("10.79.0.0/16", "203.0.113.1")});
     kernel.add_route("eth0", {.is = route_to("10.79.0.0/16", "10.0.0.250")});
-    const auto before = routes_of(kernel);
     const auto plan = settle_host(kernel, config_of(one_device("None")));
     EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: device eth0 has routes, which are moved to brcluster: default route "
+              "via 10.0.0.250 of table 77\n"
               "warning network-device-configured: device eth0 has 192.0.2.7/24 for a limited time, by a lease or a "
               "router advertisement: that cannot be kept on a port of brcluster\n"
-              "warning network-device-configured: the default route via 10.0.0.250 over eth0 cannot be moved to "
-              "brcluster, because it is of table 77: it goes, or leads nowhere, with the device as a port\n"
               "warning network-device-configured: the route 10.77.0.0/16 via 10.0.0.250 over eth0 cannot be moved to "
-              "brcluster, because it is more than one way by one gateway: it goes, or leads nowhere, with the device "
-              "as a port\n"
+              "brcluster, because it goes by the nexthop object 5, which names the device: it goes, or leads nowhere, "
+              "with the device as a port\n"
               "warning network-device-configured: the route 10.78.0.0/16 via 192.0.2.1 over eth0 cannot be moved to "
               "brcluster, because no address there reaches its gateway: it goes, or leads nowhere, with the device as "
               "a port\n"
               "warning network-device-configured: the route 10.79.0.0/16 via 10.0.0.250 over eth0 cannot be moved to "
               "brcluster, because another one of its metric is there: it goes, or leads nowhere, with the device as a "
               "port\n");
-    EXPECT_EQ(routes_of(kernel), before);  // with an address that is left on the device they stay
+    EXPECT_EQ(std::ranges::count_if(routes_of(kernel), [](const auto& one) { return one.ends_with(" on eth0"); }),
+              3);  // with an address that is left on the device they stay
+}
+
+// ---- as it was
+// ------------------------------------------------------------------------------------------------------------------
+
+model::link_address given(const std::string& address, model::address_settings settings,
+                          model::address_lifetime lifetime = {}) {
+    return {.address = *parse_host_address(address), .lifetime = lifetime, .settings = std::move(settings)};
+}
+
+// NetworkManager, networkd and people give metrics, so that another card has the way: it keeps it.
+TEST(port_moves, addresses_are_what_they_were_given) {
+    const auto config = config_of(one_device("None"));
+    auto fresh = host_with({{"eth0", {"10.0.0.2/24"}}});
+    fresh.add_address("eth0", given("10.88.0.8/24", {.metric = 600, .broadcast = *parse_address("10.88.0.255")}));
+    fresh.add_address("eth0", given("172.30.5.1/8", {.flags = model::no_prefix_route}));
+    fresh.add_address("eth0", given("fd55:5::5/64", {.metric = 2000}, {.preferred = 0}));
+    fresh.add_address("eth0", given("fd55:6::6/64", {.flags = model::home_address | model::manages_temporary}));
+    fresh.add_address("eth0", given("10.89.0.8/24", {.label = "eth0:1"}));
+    auto kernel = fresh;
+    const auto plan = settle_host(kernel, config);
+    EXPECT_NE(steps_of(plan).find("add 10.88.0.8/24 (metric 600, broadcast 10.88.0.255) to brcluster\n"
+                                  "add 172.30.5.1/8 (noprefixroute) to brcluster\n"
+                                  "add fd55:5::5/64 (metric 2000, deprecated) to brcluster\n"
+                                  "add fd55:6::6/64 (home, mngtmpaddr) to brcluster\n"
+                                  "add 10.89.0.8/24 to brcluster\n"),
+              std::string::npos)
+        << steps_of(plan);
+    EXPECT_NE(remarks_of(plan.remarks).find("10.89.0.8/24 (without its label eth0:1), which nobody would reach"),
+              std::string::npos)
+        << remarks_of(plan.remarks);
+    const auto there = kernel.state().addresses_of(kernel.link("brcluster").index);
+    for (const auto& was : fresh.state().addresses_of(fresh.link("eth0").index)) {
+        const auto found = std::ranges::find(there, was.address, &model::link_address::address);
+        ASSERT_NE(found, there.end()) << was.address.text();
+        auto settings = was.settings;
+        settings.label.clear();
+        EXPECT_EQ(found->settings, settings) << was.address.text();
+        EXPECT_EQ(found->lifetime, was.lifetime) << was.address.text();
+        EXPECT_TRUE(found->is_permanent);
+        // And back.
+        const auto back = undo_of(model::remove_address{"eth0", was.address}, fresh.state());
+        ASSERT_TRUE(back);
+        auto again = fresh;
+        again.apply(model::remove_address{"eth0", was.address});
+        EXPECT_EQ(again.apply(*back), "");
+        const auto all = again.state().addresses_of(again.link("eth0").index);
+        EXPECT_NE(std::ranges::find(all, was), all.end()) << to_text(*back);
+    }
+}
+
+// As a hoster gives it, with the default route by the far end.
+TEST(port_moves, an_address_with_a_far_end_goes_along_with_the_routes_by_that) {
+    auto kernel = host_with({{"eth0", {}}});
+    kernel.add_address_with_peer("eth0", "192.168.5.7/32", "192.168.5.250");
+    kernel.add_route("192.168.5.250", "eth0", 100);
+    settle_host(kernel, config_of(one_device("None")));
+    EXPECT_EQ(kernel.addresses_of("eth0"), texts{});
+    EXPECT_EQ(routes_of(kernel), texts{"default route via 192.168.5.250 (metric 100) on brcluster"});
+    const auto there = kernel.state().addresses_of(kernel.link("brcluster").index);
+    EXPECT_EQ(there.back().peer, *parse_address("192.168.5.250"));
+}
+
+// It sets noprefixroute everywhere, and makes the route by itself: what is behind it is reached by that.
+constexpr std::uint8_t by_kernel = 2;  // RTPROT_KERNEL
+
+TEST(port_moves, a_route_to_its_network_that_somebody_made_goes_along_with_its_address) {
+    const auto config = config_of(one_device("None"));
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24", "fe80::1/64"}}});
+    kernel.add_address("eth0", given("10.88.0.8/24", {.flags = model::no_prefix_route}));
+    kernel.add_address("eth0", given("fd55::8/64", {.flags = model::no_prefix_route}));
+    auto v4 = route_to("10.88.0.0/24", "", 425);
+    v4.source = *parse_address("10.88.0.8");
+    v4.scope = model::link_scope;
+    v4.protocol = by_kernel;
+    auto v6 = route_to("fd55::/64", "", 1024);
+    v6.protocol = by_kernel;
+    for (const auto& one : {v4, v6, route_to("10.91.0.0/16", "10.88.0.250", 425)}) {
+        kernel.add_route("eth0", {.is = one});
+    }
+    const auto before = kernel.state();
+    const auto plan = settle_host(kernel, config);
+    EXPECT_NE(steps_of(plan).find("add route 10.88.0.0/24 (metric 425, source 10.88.0.8) on brcluster\n"
+                                  "add route fd55::/64 (metric 1024) on brcluster\n"
+                                  "add route 10.91.0.0/16 via 10.88.0.250 (metric 425) on brcluster\n"),
+              std::string::npos)
+        << steps_of(plan);
+    const auto seen = kernel.state();
+    const int bridge = kernel.link("brcluster").index;
+    EXPECT_NE(std::ranges::find(seen.connected_routes(),
+                                model::connected_route{bridge, v4.to, 425, *parse_address("10.88.0.8")}),
+              seen.connected_routes().end());
+    EXPECT_NE(std::ranges::find(seen.connected_routes(), model::connected_route{bridge, v6.to, 1024}),
+              seen.connected_routes().end());
+    const auto back = undo_of(model::remove_route{v4, "eth0"}, before);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(*back, model::network_change(model::add_route{v4, "eth0"}));
+}
+
+// Two of one place with one metric cannot be there, whoever made them.
+TEST(port_moves, a_route_that_the_kernel_has_there_by_itself_only_goes) {
+    const auto config = config_of(one_device("None"));
+    auto kernel = host_with({{"eth0", {}}, {"eth9", {}}});
+    kernel.add_address("eth0", given("10.0.0.2/24", {.flags = model::no_prefix_route}));
+    kernel.add_address("eth0", given("10.88.0.8/24", {.flags = model::no_prefix_route}));
+    kernel.add_address("eth9", given("10.88.0.9/24", {.metric = 425}));
+    auto made = route_to("10.88.0.0/24", "", 425);
+    made.protocol = by_kernel;
+    for (const auto& one : {route_to("10.0.0.0/24"), made}) {
+        kernel.add_route("eth0", {.is = one});
+    }
+    const auto plan = settle_host(kernel, config);
+    EXPECT_NE(steps_of(plan).find("remove route 10.0.0.0/24 on eth0\n"), std::string::npos) << steps_of(plan);
+    EXPECT_EQ(steps_of(plan).find("add route"), std::string::npos) << steps_of(plan);
+    EXPECT_NE(
+        remarks_of(plan.remarks)
+            .find("the route 10.88.0.0/24 (metric 425) over eth0 cannot be moved to brcluster, because another one "
+                  "of its metric is there"),
+        std::string::npos)
+        << remarks_of(plan.remarks);
+    EXPECT_EQ(routes_of(kernel), texts{});
+}
+
+TEST(port_moves, routes_with_settings_of_several_ways_and_of_other_tables_go_along) {
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}, {"eth9", {"203.0.113.2/24"}}});
+    auto with_mtu = route_to("10.91.0.0/16", "10.0.0.250");
+    with_mtu.settings = "as the kernel says it";
+    auto several = route_to("10.94.0.0/16");
+    several.ways = {{.gateway = *parse_address("10.0.0.250")}, {.gateway = *parse_address("10.0.0.251"), .weight = 7}};
+    const auto everywhere = route_to("0.0.0.0/0", "10.0.0.250");
+    const auto far = route_to("10.95.0.0/16", "10.0.0.250");
+    const std::vector<model::link_route> all{
+        {.is = with_mtu}, {.is = several}, {.is = everywhere, .table = 100}, {.is = far, .table = 100}};
+    for (const auto& one : all) {
+        kernel.add_route("eth0", one);
+    }
+    kernel.add_route("eth9", {.is = route_to("10.95.0.0/16", "203.0.113.1"), .table = 101});
+    const auto plan = settle_host(kernel, config_of(one_device("None")));
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-device-configured: device eth0 has routes, which are moved to brcluster: default route "
+              "via 10.0.0.250 of table 100, route 10.95.0.0/16 via 10.0.0.250 of table 100, route 10.91.0.0/16 via "
+              "10.0.0.250 (with settings of its own), route 10.94.0.0/16 via 10.0.0.250, 10.0.0.251\n");
+    EXPECT_TRUE(plan.unmoved.empty());
+    const auto seen = kernel.state();
+    for (auto one : all) {
+        one.link = kernel.link("brcluster").index;
+        EXPECT_NE(std::ranges::find(seen.link_routes(), one), seen.link_routes().end()) << to_text(one.is);
+    }
+    // One that is not the kernel's to move is not taken for a main one of the same place.
+    EXPECT_EQ(std::ranges::count(seen.link_routes(), kernel.link("eth9").index, &model::link_route::link), 1);
+}
+
+// ---- what is lost
+// ---------------------------------------------------------------------------------------------------------------
+
+// It is said until it is back, or until somebody has removed what is left of it.
+TEST(port_moves, a_route_that_is_lost_is_told_of_for_as_long_as_it_is) {
+    const auto config = config_of(one_device("None"));
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}});
+    const model::link_route by_object{.is = route_to("10.93.0.0/16", "10.0.0.250"),
+                                      .more = "it goes by the nexthop object 5, which names the device"};
+    const std::string text =
+        "the route 10.93.0.0/16 via 10.0.0.250 over eth0 cannot be moved to brcluster, because it goes by the nexthop "
+        "object 5, which names the device: it goes, or leads nowhere, with the device as a port";
+    const auto said = [](const lost_routes& lost) {
+        return lost.remarks.empty() ? std::string() : lost.remarks.front().text;
+    };
+    kernel.add_route("eth0", by_object);
+    // Not yet a port: the plan alone tells of it, again and again where that fails.
+    auto plan = plan_host(config, kernel.state());
+    auto lost = routes_lost({}, plan, kernel.state());
+    EXPECT_EQ(said(lost), "");
+    ASSERT_EQ(lost.next.size(), 1U);
+    EXPECT_EQ(lost.next.front().text, text);
+    lost = routes_lost(lost.next, plan, kernel.state());
+    EXPECT_EQ(said(lost), "");
+    EXPECT_EQ(lost.next.size(), 1U);
+    const auto next = lost.next;
+    auto with_port = kernel;
+    carry_out(with_port, plan);
+    for (int look = 0; look < 3; ++look) {
+        plan = plan_host(config, with_port.state());
+        lost = routes_lost(lost.next, plan, with_port.state());
+        EXPECT_EQ(said(lost), text);
+        EXPECT_TRUE(plan.remarks.empty());
+    }
+    // Back, by whoever, over whatever.
+    auto with_route = with_port;
+    with_route.add_route("brcluster", {.is = by_object.is});
+    EXPECT_EQ(said(routes_lost(lost.next, plan_host(config, with_route.state()), with_route.state())), "");
+    // The device is a port no more.
+    auto without_port = with_port;
+    without_port.apply(model::set_master{"eth0", ""});
+    EXPECT_EQ(said(routes_lost(lost.next, plan_host(config, without_port.state()), without_port.state())), "");
+    // On the port, where it leads nowhere, the plan tells of it until somebody removes it.
+    auto dead = with_port;
+    dead.add_route("eth0", by_object);
+    plan = plan_host(config, dead.state());
+    EXPECT_EQ(remarks_of(plan.remarks), "warning network-device-configured: " + text + "\n");
+    lost = routes_lost(next, plan, dead.state());
+    EXPECT_TRUE(lost.remarks.empty() && lost.next.empty());
+    EXPECT_TRUE(plan.unmoved.empty());
 }
 
 TEST(port_moves, a_dead_default_route_is_no_hindrance_but_for_its_own_place) {

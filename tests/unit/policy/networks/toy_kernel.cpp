@@ -22,6 +22,7 @@ bool is_in(const ip::address& address, const host_address& network) {
 constexpr int usual_mtu = 1500;
 constexpr int smallest_link_mtu = 68;
 constexpr int header_of_vxlan = 50;
+constexpr std::uint32_t metric_of_ipv6 = 256;
 }  // namespace
 
 model::network_link* toy_kernel::find(const std::string& name) {
@@ -89,7 +90,13 @@ void toy_kernel::add_address(const std::string& device, const std::string& text,
     const auto address = *parse_host_address(text);
     const bool is_global = !(address.address.is_v6() && address.address.to_v6().is_link_local());
     addresses_.push_back(
-        {link(device).index, address, is_global ? model::universe_scope : model::link_scope, is_permanent, false});
+        {link(device).index, address, is_global ? model::universe_scope : model::link_scope, is_permanent});
+    addresses_.back().lifetime = is_permanent ? model::address_lifetime() : model::address_lifetime{600, 600};
+}
+
+void toy_kernel::add_address(const std::string& device, model::link_address address) {
+    address.link = link(device).index;
+    addresses_.push_back(std::move(address));
 }
 
 void toy_kernel::add_address_of_scope_link(const std::string& device, const std::string& text) {
@@ -125,21 +132,33 @@ bool toy_kernel::reaches(const model::network_link& link, const ip::address& gat
                addresses_,
                [&](const auto& has) {
                    const auto network = model::connected_network(has.address);
-                   return has.link == link.index && is_in(gateway, has.address) &&
+                   return has.link == link.index && has.settings.has_route() &&
+                          is_in(gateway, {has.peer.value_or(has.address.address), has.address.prefix}) &&
                           (!network ||
                            std::ranges::find(lost_, model::connected_route{link.index, *network}) == lost_.end());
                }) ||
            std::ranges::any_of(routes_, [&](const auto& route) {
-               return route.link == link.index && !route.is.gateway && is_in(gateway, route.is.to);
+               return route.link == link.index && !route.is.is_by_gateway() && is_in(gateway, route.is.to);
            });
 }
 
-std::string toy_kernel::add_route(const model::network_link* link, const model::network_route& wanted) {
+std::string toy_kernel::add_route(const model::network_link* link, const model::network_route& wanted,
+                                  std::uint32_t table) {
     if (link == nullptr || !link->is_up) {
         return "device not there or down";
     }
+    const model::link_route added{.is = wanted, .link = link->index, .table = table};
+    const auto is_it = [&](const auto& one) {
+        return one.link == link->index && one.network == wanted.to && one.metric == wanted.metric;
+    };
+    if (is_connected(added)) {
+        std::erase(lost_, model::connected_route{link->index, wanted.to});
+        if (std::ranges::any_of(connected_routes(), is_it)) {
+            return "";
+        }
+    }
     for (const auto& there : routes_) {
-        if (there.table == model::main_table && there.is.to == wanted.to && there.is.metric == wanted.metric) {
+        if (there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric) {
             return there.link == link->index && there.is.gateway == wanted.gateway ? "" : "another route is there";
         }
     }
@@ -150,13 +169,13 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
     if (wanted.source && std::ranges::none_of(addresses_, has_it)) {
         return "invalid source";
     }
-    constexpr std::uint8_t of_kernel = 2;
-    if (wanted.protocol == of_kernel) {
-        std::erase(lost_, model::connected_route{link->index, wanted.to});
-        return "";
-    }
-    routes_.push_back({.is = wanted, .link = link->index});
+    routes_.push_back(added);
     return "";
+}
+
+bool toy_kernel::is_connected(const model::link_route& route) {
+    constexpr std::uint8_t of_kernel = 2;
+    return route.is.protocol == of_kernel && !route.is.is_by_gateway() && route.table == model::main_table;
 }
 
 struct toy_kernel::applying {
@@ -300,7 +319,9 @@ struct toy_kernel::applying {
         if (link == nullptr) {
             return one.device + ": no such device";
         }
-        const auto is_it = [&](const auto& has) { return has.link == link->index && has.address == one.address; };
+        const auto is_it = [&](const auto& has) {
+            return has.link == link->index && has.address == one.address && has.peer == one.peer;
+        };
         const auto is_of_other_scope = [&](const auto& has) {
             return has.link == link->index && one.address.address.is_v4() && has.address.prefix == one.address.prefix &&
                    is_in(one.address.address, has.address) && has.scope != one.scope;
@@ -309,8 +330,14 @@ struct toy_kernel::applying {
             if (std::ranges::any_of(kernel.addresses_, is_of_other_scope)) {
                 return one.address.text() + ": invalid scope value";
             }
-            kernel.addresses_.push_back({link->index, one.address, one.scope, !one.lifetime, false});
-            kernel.addresses_.back().lifetime = one.lifetime.value_or(model::address_lifetime());
+            const auto lifetime = one.lifetime.value_or(model::address_lifetime());
+            kernel.addresses_.push_back({.link = link->index,
+                                         .address = one.address,
+                                         .scope = one.scope,
+                                         .is_permanent = lifetime.valid == model::forever,
+                                         .peer = one.peer,
+                                         .lifetime = lifetime,
+                                         .settings = one.settings});
         }
         return "";
     }
@@ -337,13 +364,12 @@ struct toy_kernel::applying {
         return (*this)(model::remove_route{which, one.device});
     }
     std::string operator()(const model::add_route& one) const {
-        return kernel.add_route(kernel.find(one.device), one.route);
+        return kernel.add_route(kernel.find(one.device), one.route, one.table);
     }
     std::string operator()(const model::remove_route& one) const {
         const auto* link = kernel.find(one.device);
         std::erase_if(kernel.routes_, [&](const auto& route) {
-            return link != nullptr && route.is == one.route && route.link == link->index &&
-                   route.table == model::main_table;
+            return link != nullptr && route.is == one.route && route.link == link->index && route.table == one.table;
         });
         return "";
     }
@@ -387,7 +413,9 @@ model::network_state toy_kernel::state() const {
             defaults.push_back({one.is.gateway.value_or(ip::address_v4()), one.link, one.is.metric});
         }
     }
-    return {std::move(links), addresses_, std::move(defaults), routes_, connected_routes()};
+    auto of_links = routes_;
+    std::erase_if(of_links, is_connected);
+    return {std::move(links), addresses_, std::move(defaults), std::move(of_links), connected_routes()};
 }
 
 std::vector<model::connected_route> toy_kernel::connected_routes() const {
@@ -395,9 +423,16 @@ std::vector<model::connected_route> toy_kernel::connected_routes() const {
     for (const auto& one : addresses_) {
         const auto network = model::connected_network(one.address);
         const auto is_its = [&](const auto& named) { return named.second.index == one.link && named.second.is_up; };
-        if (network && std::ranges::any_of(links_, is_its) &&
+        if (network && one.settings.has_route() && std::ranges::any_of(links_, is_its) &&
             std::ranges::find(lost_, model::connected_route{one.link, *network}) == lost_.end()) {
-            all.push_back({one.link, *network});
+            all.push_back(
+                {one.link, *network,
+                 one.settings.metric == 0 && one.address.address.is_v6() ? metric_of_ipv6 : one.settings.metric});
+        }
+    }
+    for (const auto& one : routes_) {
+        if (is_connected(one)) {
+            all.push_back({one.link, one.is.to, one.is.metric, one.is.source});
         }
     }
     return all;
@@ -405,7 +440,9 @@ std::vector<model::connected_route> toy_kernel::connected_routes() const {
 
 void toy_kernel::flush_routes() {
     routes_.clear();
-    lost_ = connected_routes();
+    for (const auto& one : connected_routes()) {
+        lost_.push_back({one.link, one.network});
+    }
 }
 
 const model::network_link& toy_kernel::link(const std::string& name) const {

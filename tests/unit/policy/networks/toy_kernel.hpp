@@ -18,6 +18,7 @@ public:
     // Adds a link as somebody else would; its index.
     int add(model::network_link link);
     void add_address(const std::string& device, const std::string& text, bool is_permanent = true);
+    void add_address(const std::string& device, model::link_address address);
     void add_address_of_scope_link(const std::string& device, const std::string& text);
     void add_address_with_peer(const std::string& device, const std::string& text, const std::string& peer);
     void add_route(const std::string& gateway, const std::string& device, std::uint32_t metric = 0);
@@ -55,7 +56,9 @@ private:
     std::map<std::string, model::network_link> links_;
     std::vector<model::link_address> addresses_;
     [[nodiscard]] bool reaches(const model::network_link& link, const ip::address& gateway) const;
-    std::string add_route(const model::network_link* link, const model::network_route& wanted);
+    std::string add_route(const model::network_link* link, const model::network_route& wanted,
+                          std::uint32_t table = model::main_table);
+    [[nodiscard]] static bool is_connected(const model::link_route& route);
 
     [[nodiscard]] std::vector<model::connected_route> connected_routes() const;
 
