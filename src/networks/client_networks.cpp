@@ -315,6 +315,14 @@ bool client_networks::are_settings_kept(const model::client_network& network) co
     });
 }
 
+bool client_networks::is_ipv6_off(const model::client_network& network) const {
+    if (!policy::has_ipv6_on_bridge(network)) {
+        return false;
+    }
+    const auto read = work_.stack().sysctl(fmt::format("net/ipv6/conf/{}/disable_ipv6", network.bridge()));
+    return read && *read != "0";
+}
+
 // "": its base can be made or used. One that this daemon did not make becomes a port of its bridge: without that in the
 // files the daemon after this one would take it for what a daemon had made, and delete it with its network. One that
 // works on the device of before is made anew on another one: without that in the files it is nobody's after that,
@@ -347,6 +355,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     row->type = row->wanted->type;
     row->has_links = true;
     row->memory.own_bridge = policy::index_of(bridges_.known(), vni);
+    row->memory.is_ipv6_off = is_ipv6_off(*row->wanted);
     row->plan = policy::plan_network(*row->wanted, work_.config(), seen, row->memory, whose_);
     const auto plan = *row->plan;
     auto said = plan.remarks;

@@ -35,11 +35,18 @@ std::map<std::string, std::string> host_network::troubles() const {
     return all;
 }
 
+std::optional<std::string> host_network::setting(const std::string& key) const {
+    auto read = work_.stack().sysctl(key);
+    return read ? std::optional(*std::move(read)) : std::nullopt;
+}
+
 // A port that is to be made is noted before: else a daemon that dies right after leaves one that nobody takes out when
 // the device is another one.
 async::awaitable<void> host_network::make_plan(const model::network_state& seen) {
     auto ports = policy::ports_after_look(record_.ports(), work_.config(), seen);
-    plan_ = policy::plan_host(work_.config(), seen, ports);
+    made_ = policy::made_after_look(std::move(made_), seen);
+    plan_ = policy::with_router_settings(policy::plan_host(work_.config(), seen, ports), seen, made_,
+                                         [this](const std::string& key) { return setting(key); });
     const auto are_there = ports;
     for (const auto& unit : plan_.units) {
         ports = policy::with_ports_of(std::move(ports), unit.steps, seen);
@@ -80,6 +87,7 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
             if (done) {
                 node_.log.info("host network: " + unit.what + " is set up");
                 troubles_.erase(unit.what);
+                policy::note_made(made_, unit);
                 has_changed = true;
                 continue;
             }
@@ -137,10 +145,7 @@ async::awaitable<void> host_network::apply_settings(std::optional<model::network
     if (which == settings::of_forwarding) {
         std::erase_if(all, [](const auto& one) { return !is_of_forwarding(one.key); });
     }
-    const auto wanted = policy::sysctls_to_set(all, [this](const std::string& key) -> std::optional<std::string> {
-        auto read = work_.stack().sysctl(key);
-        return read ? std::optional(*std::move(read)) : std::nullopt;
-    });
+    const auto wanted = policy::sysctls_to_set(all, [this](const std::string& key) { return setting(key); });
     // Without accept_ra, routes that somebody advertises would go with it: the next look comes back to it.
     bool may_forward_ipv6 = seen.has_value();
     std::vector<policy::network_remark> said;

@@ -6,6 +6,7 @@
 #include "bridge_record.hpp"
 #include "link_work.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
+#include "pvcnoded/policy/networks/router_settings.hpp"
 #include "told_remarks.hpp"
 
 #include <map>
@@ -46,6 +47,7 @@ private:
 
     async::awaitable<void> make_plan(const model::network_state& seen);
     async::awaitable<void> keep_addresses(const model::network_state& seen);
+    [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
     static bool is_of_forwarding(const std::string& key);
     void tell_changed(const model::set_sysctl& one);
 
@@ -56,6 +58,7 @@ private:
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
     std::vector<policy::unmoved_route> unmoved_;  // of the look before
+    std::set<std::string> made_;                  // bridges by this daemon that have had no device yet
     std::set<int> kept_;                          // bridges that were told to keep their hardware address, by index
     std::map<std::string, trouble> troubles_;     // by unit
     retry_pause forwarding_pause_;                // of its settings

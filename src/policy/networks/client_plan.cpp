@@ -385,8 +385,14 @@ void network_planner::plan_settings() {
         }
     }
     are_settings_made_ = !is_known || other_ != nullptr;
+    plan_.next.had_ipv6 = has_ipv6_on_bridge(wanted_);
     if (are_settings_made_) {
         set_bridge();
+    } else if (plan_.next.had_ipv6 && known_.is_ipv6_off) {
+        if (known_.had_ipv6) {
+            damage("IPv6 was off on " + bridge_name_);
+        }
+        set_of(bridge_name_, "disable_ipv6", "0");
     }
 }
 
@@ -408,7 +414,7 @@ void network_planner::plan_lost_settings() {
 }
 
 void network_planner::set_bridge() {
-    if (is_managed() && bridge_ != nullptr) {
+    if (is_managed() && bridge_ != nullptr && !has_ipv6_on_bridge(wanted_)) {
         set_of(bridge_name_, "disable_ipv6", "0");  // it may have been of a bridged network
     }
     for (auto& one : settings_of_bridge(wanted_)) {
@@ -567,6 +573,10 @@ void network_planner::drop_learnt_addresses() {
 
 }  // namespace
 
+bool has_ipv6_on_bridge(const model::client_network& network) {
+    return network.type == network_type::managed && network.ip6.network.has_value();
+}
+
 std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network) {
     std::vector<model::set_sysctl> all;
     const auto set = [&](std::string_view key, std::string value) {
@@ -575,6 +585,9 @@ std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& n
     if (network.type == network_type::bridged) {
         set("disable_ipv6", "1");
         return all;
+    }
+    if (has_ipv6_on_bridge(network)) {
+        set("disable_ipv6", "0");  // whatever this host has for new links
     }
     set("accept_dad", "0");
     set("accept_ra", "0");

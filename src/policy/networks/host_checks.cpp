@@ -140,16 +140,23 @@ std::optional<model::network_route> lost_connected_route(const model::network_st
 }
 
 model::network_state with_ports_of(const host_plan& plan, const model::network_state& seen) {
-    constexpr int index_of_new = -1;  // of a bridge that is made only then
+    int index_of_new = 0;  // of bridges that are made only then
     std::vector<model::network_link> links(seen.links().begin(), seen.links().end());
     for (const auto& unit : plan.units) {
         for (const auto& step : unit.steps) {
+            if (const auto* const bridge = std::get_if<model::make_bridge>(&step)) {
+                auto& made = links.emplace_back();
+                made.index = --index_of_new;
+                made.name = bridge->name;
+                made.kind = "bridge";
+                continue;
+            }
             const auto* const port = std::get_if<model::set_master>(&step);
             const auto found =
                 port == nullptr ? links.end() : std::ranges::find(links, port->name, &model::network_link::name);
             if (found != links.end() && !port->master.empty()) {
-                const auto* const bridge = seen.find(port->master);
-                found->master = bridge == nullptr ? index_of_new : bridge->index;
+                const auto bridge = std::ranges::find(links, port->master, &model::network_link::name);
+                found->master = bridge == links.end() ? --index_of_new : bridge->index;
             }
         }
     }

@@ -528,6 +528,30 @@ TEST_F(client_networks_test, settings_that_went_while_a_network_was_made_are_mad
     EXPECT_EQ(link(hv1, "vmbr1001"), "mtu 1450 up");
 }
 
+// A host that is made safe has IPv6 off for new links, and in the end somebody switches it off on this one.
+TEST_F(client_networks_test, a_network_with_ipv6_has_its_gateway_whatever_new_links_have) {
+    auto& hv1 = stage_primary();
+    ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{"net/ipv6/conf/default/disable_ipv6", "1"}));
+    put_network(1001, {{"/ip6_network", "fd00:1::/64"}, {"/ip6_gateway", "fd00:1::1"}});
+    put_network(1002);
+    const auto has_gateway = [&](const std::string& bridge) {
+        return addresses(hv1, bridge).find("fd00:1::1/64") != std::string::npos;
+    };
+    EXPECT_TRUE(within(3s, [&] { return has_gateway("vmbr1001"); })) << hv1.log();
+    EXPECT_EQ(hv1.kernel.sysctls().read("net/ipv6/conf/vmbr1002/disable_ipv6"), "1");
+    EXPECT_FALSE(hv1.logged("network-damaged")) << hv1.log();
+    beat(2s);
+    ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{"net/ipv6/conf/vmbr1001/disable_ipv6", "1"}));
+    ASSERT_FALSE(has_gateway("vmbr1001"));
+    EXPECT_TRUE(within(10s, [&] { return has_gateway("vmbr1001"); })) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("network 1001: IPv6 was off on vmbr1001, repairing it"), 1U) << hv1.log();
+    // One that gets it later.
+    change(1002, {{"/ip6_network", "fd00:2::/64"}, {"/ip6_gateway", "fd00:2::1"}});
+    EXPECT_TRUE(within(3s, [&] { return addresses(hv1, "vmbr1002").find("fd00:2::1/64") != std::string::npos; }))
+        << hv1.log();
+    EXPECT_EQ(hv1.times_logged("IPv6 was off on vmbr1002"), 0U) << hv1.log();
+}
+
 // The device of the cluster network goes with what stands on it: the bridge alone tells nobody whose it is.
 TEST_F(client_networks_test, a_gateway_goes_also_from_a_bridge_that_lost_its_base) {
     put_network(1001, {{"/ip4_network", "10.1.1.0/24"}, {"/ip4_gateway", "10.1.1.1"}});

@@ -441,5 +441,35 @@ TEST_F(host_network_test, routes_by_advertisements_survive_the_forwarding_of_a_t
     EXPECT_TRUE(has_route());
 }
 
+TEST_F(host_network_test, a_new_bridge_takes_what_routers_say_as_its_device_did) {
+    auto& hv1 = add_networked();
+    const auto set = [&](const std::string& key, const std::string& value) {
+        ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{"net/ipv6/conf/" + key, value})) << key;
+    };
+    const auto read = [&](const std::string& key) { return hv1.kernel.sysctls().read("net/ipv6/conf/" + key); };
+    set("ens4/accept_ra", "0");
+    set("ens6/disable_ipv6", "1");
+    hv1.kernel.remove_device("ens5");
+    hv1.start();
+    loop.run_for(10s);
+    EXPECT_EQ(read("brupstream/accept_ra"), "0");
+    EXPECT_EQ(read("brstorage/disable_ipv6"), "1");
+    // A device that comes late: its bridge is there already.
+    hv1.kernel.add_device("ens5");
+    set("ens5/accept_ra", "0");
+    set("ens5/autoconf", "0");
+    ASSERT_TRUE(within(1s, [&] { return link(hv1, "ens5") == "mtu 1500 up master brcluster"; }));
+    EXPECT_TRUE(hv1.run_until_ready());
+    EXPECT_EQ(read("brcluster/accept_ra"), "0");
+    EXPECT_EQ(read("brcluster/autoconf"), "0");
+    // What is there is its owner's.
+    set("brupstream/accept_ra", "2");
+    hv1.stop();
+    start(hv1);
+    beat(2s);
+    EXPECT_EQ(read("brupstream/accept_ra"), "2");
+    EXPECT_EQ(read("brstorage/disable_ipv6"), "1");
+}
+
 }  // namespace
 }  // namespace pvc::node

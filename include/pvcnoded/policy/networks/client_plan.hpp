@@ -32,6 +32,8 @@ struct network_memory {
     std::map<int, std::string> ports;
     bool was_right = false;  // the last look found all as it shall be: what is missing now somebody took away
     int mtu = 0;  // effective, of the last plan: another one that is seen now, with the same wish, is somebody's
+    bool had_ipv6 = false;     // the last plan was of a network that has it on its bridge
+    bool is_ipv6_off = false;  // read with the look: disable_ipv6 of the bridge is 1
 
     friend bool operator==(const network_memory&, const network_memory&) = default;
 };
@@ -59,6 +61,10 @@ struct network_plan {
 [[nodiscard]] network_plan plan_network(const model::client_network& wanted, const config::node_config& config,
                                         const model::network_state& seen, const network_memory& known,
                                         const whose_links& whose = {});
+
+// Its bridge is a link of IPv6: a gateway of IPv6 is to be on it. A host may have it off for all new links
+// (net.ipv6.conf.default.disable_ipv6), which is about the host's own.
+[[nodiscard]] bool has_ipv6_on_bridge(const model::client_network& network);
 
 // What its bridge is told. A look does not show it: whoever has made the bridge right reads whether it says so.
 [[nodiscard]] std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network);

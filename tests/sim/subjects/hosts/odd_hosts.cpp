@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace pvc::sim {
@@ -42,8 +43,9 @@ public:
         some(2, &odd_drawing::draw_stanzas);
         some(3, &odd_drawing::draw_routes);
         if (of_.vlans) {
-            some(2, &odd_drawing::draw_vrf);  // the last, as it takes routes along
+            some(2, &odd_drawing::draw_vrf);  // the last of these, as it takes routes along
         }
+        some(3, &odd_drawing::draw_router_settings);
     }
 
 private:
@@ -172,6 +174,22 @@ private:
             }
         }
         kind("a VRF with a card");
+    }
+    // As who makes a host safe sets them, for a device of the file or for all that come.
+    void draw_router_settings() {
+        static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> all{{
+            {"accept_ra", "0"},
+            {"disable_ipv6", "1"},
+            {"accept_ra_pinfo", "0"},
+            {"autoconf", "0"},
+        }};
+        for (const std::string& on : {host_.upstream, host_.cluster, std::string("default")}) {
+            const auto& [name, value] = all[random_.below(all.size())];
+            if (has(4)) {
+                host_.settings.push_back({fmt::format("net/ipv6/conf/{}/{}", on, name), std::string(value)});
+                kind(on == "default" ? "settings of IPv6 for new links" : "settings of IPv6 of a device of the file");
+            }
+        }
     }
     void claim(std::uint32_t vni, bool is_refused) {
         host_.networks.push_back({vni, true, fmt::format("10.2.{}.1/24", vni), is_refused});

@@ -31,6 +31,37 @@ TEST(client_plan, case_22_a_managed_network) {
     EXPECT_EQ(kernel.link("vxlan1001").vxlan, (model::vxlan_settings{.vni = 1001}));
 }
 
+// A host that is made safe has IPv6 off for all new links: the bridge of a network that has it is none of those.
+TEST(client_plan, a_network_with_ipv6_has_it_on_its_bridge_whatever_new_links_have) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    auto network = managed(1001);
+    network.ip6.network = *parse_host_address("fd00:1::/64");
+    network_memory memory;
+    const auto plan = settle(kernel, network, config, memory);
+    EXPECT_TRUE(steps_of(plan).starts_with("create bridge vmbr1001\nset net/ipv6/conf/vmbr1001/disable_ipv6 to 0\n"))
+        << steps_of(plan);
+    EXPECT_TRUE(memory.had_ipv6);
+    // Somebody switches it off.
+    memory.is_ipv6_off = true;
+    auto repair = plan_network(network, config, kernel.state(), memory);
+    EXPECT_EQ(steps_of(repair), "set net/ipv6/conf/vmbr1001/disable_ipv6 to 0\n");
+    EXPECT_EQ(repair.damage, texts{"IPv6 was off on vmbr1001"});
+    EXPECT_FALSE(repair.next.is_ipv6_off);
+    // A network that gets it later: no damage.
+    memory.had_ipv6 = false;
+    repair = plan_network(network, config, kernel.state(), memory);
+    EXPECT_EQ(steps_of(repair), "set net/ipv6/conf/vmbr1001/disable_ipv6 to 0\n");
+    EXPECT_EQ(repair.damage, texts());
+    // One that has none leaves it as it is, and a bridged one is without.
+    memory.had_ipv6 = true;
+    EXPECT_EQ(steps_of(plan_network(managed(1001), config, kernel.state(), memory)), "");
+    EXPECT_EQ(steps_of(settle(kernel, managed(1002), config)).find("disable_ipv6"), std::string::npos);
+    auto other = bridged(200);
+    other.ip6 = network.ip6;
+    EXPECT_EQ(steps_of(settle(kernel, other, config)).find("vmbr200/disable_ipv6 to 0"), std::string::npos);
+}
+
 TEST(client_plan, cases_23_and_24_an_mtu_that_somebody_wrote_is_not_overwritten) {
     const auto config = config_of(client_words());
     auto kernel = host_of(config);

@@ -10,9 +10,9 @@
 namespace pvc::policy {
 namespace {
 
-using settings = std::map<std::string, std::string>;
+using read_values = std::map<std::string, std::string>;
 
-std::string written(const std::vector<sysctl_setting>& wanted, const settings& present) {
+std::string written(const std::vector<sysctl_setting>& wanted, const read_values& present) {
     std::string all;
     const auto read = [&](const std::string& key) {
         const auto found = present.find(key);
@@ -26,7 +26,7 @@ std::string written(const std::vector<sysctl_setting>& wanted, const settings& p
 
 TEST(host_checks, case_9_settings_that_do_not_read_as_they_shall) {
     const auto wanted = sysctl_settings({"eth0", "brcluster", "eth0", "brcluster"});
-    settings host{{"net/ipv4/ip_forward", "0"},
+    read_values host{{"net/ipv4/ip_forward", "0"},
                   {"net/ipv6/conf/brcluster/accept_ra", "1"},
                   {"net/ipv6/conf/all/forwarding", "0"},
                   {"net/ipv4/conf/all/send_redirects", "1"},
@@ -91,7 +91,7 @@ TEST(host_checks, bridges_keep_the_hardware_address_that_they_have) {
 TEST(host_checks, case_9_written_once_they_read_as_they_shall) {
     for (const auto* all_rp_filter : {"0", "1", "2"}) {
         const auto wanted = sysctl_settings({"eth0.100", "brcluster", "eth1", "brupstream"});
-        settings host;
+        read_values host;
         for (const auto& one : wanted) {
             const bool is_of_link = one.key.ends_with("accept_ra") || one.key.ends_with("brcluster/forwarding") ||
                                     one.key.ends_with("brupstream/forwarding");
@@ -233,6 +233,11 @@ TEST(host_checks, a_device_that_becomes_a_port_counts_as_one_before) {
     const auto settings = advertisement_settings(config_of({}), with_ports_of(plan, kernel.state()));
     ASSERT_EQ(settings.size(), 1U);
     EXPECT_EQ(settings.front().key, "net/ipv6/conf/eth9/accept_ra");
+    // Likewise a bridge that it makes.
+    plan.units.insert(plan.units.begin(), {"bridge brcluster", {model::make_bridge{"brcluster", {}}}});
+    const auto with_bridge = advertisement_settings(config_of({}), with_ports_of(plan, kernel.state()));
+    ASSERT_EQ(with_bridge.size(), 2U);
+    EXPECT_EQ(with_bridge.front().key, "net/ipv6/conf/brcluster/accept_ra");
 }
 
 }  // namespace

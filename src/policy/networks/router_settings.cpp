@@ -1,0 +1,141 @@
+#include "pvcnoded/policy/networks/router_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace pvc::policy {
+
+namespace {
+
+constexpr std::string_view ipv6_folder = "net/ipv6/conf/";
+constexpr std::uint8_t of_router_advertisement = 9;  // RTPROT_RA
+constexpr std::string_view ipv6_is_off = "disable_ipv6";
+constexpr std::array<std::string_view, 7> of_routers{
+    ipv6_is_off,    "accept_ra", "accept_ra_defrtr", "accept_ra_pinfo", "accept_ra_rt_info_max_plen",
+    "use_tempaddr", "autoconf",
+};
+
+std::string ipv6_key(std::string_view link, std::string_view name) {
+    return std::string(ipv6_folder).append(link).append("/").append(name);
+}
+
+// Whether a program took what routers say, in the kernel's place (systemd-networkd, NetworkManager).
+bool has_route_of_program(const model::network_state& seen, const model::network_link& link) {
+    return std::ranges::any_of(seen.link_routes(), [&](const model::link_route& one) {
+        return one.link == link.index && one.is.is_default() && one.is.to.address.is_v6() &&
+               one.is.protocol == of_router_advertisement;
+    });
+}
+
+class settings_of_ports {
+public:
+    settings_of_ports(const host_plan& plan, const model::network_state& seen, const std::set<std::string>& made,
+                      const setting_reader& read)
+        : seen_(seen), read_(read), bridges_(made) {
+        for (const auto& unit : plan.units) {
+            for (const auto& step : unit.steps) {
+                if (const auto* bridge = std::get_if<model::make_bridge>(&step)) {
+                    bridges_.insert(bridge->name);
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::vector<model::network_change> before(const model::network_change& step) const {
+        std::vector<model::network_change> all;
+        const auto* port = std::get_if<model::set_master>(&step);
+        const auto* device = port == nullptr ? nullptr : seen_.find(port->name);
+        if (device == nullptr || !bridges_.contains(port->master)) {
+            return all;
+        }
+        // What the host has of IPv6 is on the bridge that it leaves.
+        const auto* left = seen_.find(device->master);
+        const auto& from = left == nullptr ? *device : *left;
+        const auto* bridge = seen_.find(port->master);
+        const bool is_taken_by_program =
+            read_(ipv6_key(from.name, "accept_ra")) == "0" && has_route_of_program(seen_, from);
+        for (const auto name : of_routers) {
+            const auto wanted = read_(ipv6_key(from.name, name));
+            const auto has = read_(ipv6_key(bridge == nullptr ? "default" : bridge->name, name));
+            // 1 was raised already, as forwarding is on.
+            const bool is_raised = name == "accept_ra" && wanted == "1" && has == "2";
+            const bool is_left = is_taken_by_program && name != ipv6_is_off;
+            if (wanted && has && wanted != has && !is_raised && !is_left) {
+                all.emplace_back(model::set_sysctl{ipv6_key(port->master, name), *wanted});
+            }
+        }
+        return all;
+    }
+
+private:
+    const model::network_state& seen_;
+    const setting_reader& read_;
+    std::set<std::string> bridges_;
+};
+
+}  // namespace
+
+host_plan with_router_settings(host_plan plan, const model::network_state& seen, const std::set<std::string>& made,
+                               const setting_reader& read) {
+    const settings_of_ports settings(plan, seen, made, read);
+    for (auto& unit : plan.units) {
+        std::vector<model::network_change> steps;
+        for (auto& step : unit.steps) {
+            std::ranges::move(settings.before(step), std::back_inserter(steps));
+            steps.push_back(std::move(step));
+        }
+        unit.steps = std::move(steps);
+    }
+    return plan;
+}
+
+std::set<std::string> made_after_look(std::set<std::string> made, const model::network_state& seen) {
+    std::erase_if(made, [&](const auto& name) { return seen.find(name) == nullptr; });
+    return made;
+}
+
+void note_made(std::set<std::string>& made, const host_unit& done) {
+    for (const auto& step : done.steps) {
+        if (const auto* bridge = std::get_if<model::make_bridge>(&step)) {
+            made.insert(bridge->name);
+        } else if (const auto* port = std::get_if<model::set_master>(&step)) {
+            made.erase(port->master);
+        }
+    }
+}
+
+setting_reader read_after(const host_plan& plan, setting_reader read) {
+    std::set<std::string, std::less<>> bridges;
+    std::map<std::string, std::string> set;
+    for (const auto& unit : plan.units) {
+        for (const auto& step : unit.steps) {
+            if (const auto* bridge = std::get_if<model::make_bridge>(&step)) {
+                bridges.insert(bridge->name);
+            } else if (const auto* setting = std::get_if<model::set_sysctl>(&step)) {
+                set.insert_or_assign(setting->key, setting->value);
+            }
+        }
+    }
+    return [bridges = std::move(bridges), set = std::move(set),
+            read = std::move(read)](const std::string& key) -> std::optional<std::string> {
+        if (const auto found = set.find(key); found != set.end()) {
+            return found->second;
+        }
+        // net/ipv6/conf/<link>/<name>
+        const auto end = key.rfind('/');
+        const auto begin = end == std::string::npos || end == 0 ? std::string::npos : key.rfind('/', end - 1);
+        if (begin != std::string::npos && bridges.contains(key.substr(begin + 1, end - begin - 1))) {
+            return read(key.substr(0, begin + 1) + "default" + key.substr(end));
+        }
+        return read(key);
+    };
+}
+
+}  // namespace pvc::policy
