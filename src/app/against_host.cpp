@@ -11,7 +11,10 @@
 #include "pvcnoded/policy/networks/filter_plan.hpp"
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
+#include "pvcnoded/policy/networks/router_settings.hpp"
 #include "pvcnoded/services/adapter/linux_host.hpp"
+
+#include <fmt/format.h>
 
 #include <unistd.h>
 
@@ -28,13 +31,14 @@ using namespace std::chrono_literals;
 namespace {
 
 std::vector<model::set_sysctl> settings_to_set(const config::node_config& config, const model::network_state& seen,
-                                               const policy::host_plan& plan, const netlink::kernel_stack& stack) {
+                                               const policy::host_plan& plan, const policy::setting_reader& read) {
     auto all = policy::advertisement_settings(config, policy::with_ports_of(plan, seen));
     std::ranges::move(policy::sysctl_settings(policy::core_devices_of(config)), std::back_inserter(all));
-    return policy::sysctls_to_set(all, [&](const std::string& key) -> std::optional<std::string> {
-        auto read = stack.sysctl(key);
-        return read ? std::optional(*std::move(read)) : std::nullopt;
-    });
+    auto steps = policy::sysctls_to_set(all, policy::read_after(plan, read));
+    std::vector<model::set_sysctl> once;
+    std::ranges::copy_if(steps, std::back_inserter(once),
+                         [&](const auto& one) { return std::ranges::find(once, one) == once.end(); });
+    return once;
 }
 
 // What cannot be read says nothing here as at a start; that it cannot be is told.
@@ -134,7 +138,11 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     const auto config = policy::with_own_names(configured, policy::names_to_resolve(configured, *seen));
     services::linux_host host(pool, loop.clock());
     auto own = links_of_record(host, config, host.facts().boot_id, *seen, out);
-    const auto plan = policy::plan_host(config, *seen, own.ports);
+    const policy::setting_reader read = [&stack](const std::string& key) -> std::optional<std::string> {
+        auto value = stack.sysctl(key);
+        return value ? std::optional(*std::move(value)) : std::nullopt;
+    };
+    const auto plan = policy::with_router_settings(policy::plan_host(config, *seen, own.ports), *seen, {}, read);
     for (const auto& remark : plan.remarks) {
         out.warnings.push_back(remark.text);
         out.is_possible = out.is_possible && !remark.is_error;
@@ -148,7 +156,7 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
         out.is_possible = false;
         out.lines.push_back("device " + one + " is not there: what needs it would be done when it comes");
     }
-    for (const auto& one : settings_to_set(config, *seen, plan, stack)) {
+    for (const auto& one : settings_to_set(config, *seen, plan, read)) {
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
     policy::whose_links whose{std::move(own.bases)};
@@ -168,9 +176,10 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
                             (has_nft() ? "" : "; nft is not installed, so that what is there would not be kept"));
     }
     if (filter && (filter->flags & model::owned_table) != 0) {
-        out.warnings.emplace_back(
-            "firewall: table inet filter belongs to another running program (flags owner): "
-            "client networks would have no filter until that program has ended");
+        out.warnings.push_back(
+            fmt::format("firewall: table inet filter belongs to another running program (flags owner{}): client "
+                        "networks would have no filter until that program has ended",
+                        filter->owner == 0 ? "" : fmt::format(", process {}", filter->owner)));
     }
     if (out.lines.empty()) {
         out.lines.emplace_back("nothing would be changed");

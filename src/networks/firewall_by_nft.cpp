@@ -16,7 +16,7 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
     if (is_loaded && last_->signature == signature && last_->number == seen.table && last_->chains == seen.chains &&
         seen.flags == 0) {
         tell_nft();
-        is_right(wants);
+        is_right(wants, seen.table);
         co_return false;
     }
     const auto plan = local_plan(seen);
@@ -25,7 +25,7 @@ async::awaitable<bool> firewall_keeper::converge_by_nft(const model::filter_stat
         last_->chains = seen.chains;
         loader_.note_in_force(policy::made_by_nft(wanted_));
         tell_nft();
-        is_right(wants);
+        is_right(wants, seen.table);
         co_return false;
     }
     tell_damage(seen);

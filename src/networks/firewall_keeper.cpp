@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/policy/networks/filter_copies.hpp"
 
 #include <fmt/format.h>
 
@@ -24,10 +25,9 @@ constexpr std::size_t least_until_look = 1000;
 constexpr duration between_damage = 60s;
 constexpr duration between_keeping = 10s;
 constexpr duration longest_judging = 2s;
-constexpr duration longest_first_judging = 20s;   // what was loaded before this start is in force for so long
-const std::string state_folder = "/var/lib/pvc";  // outlives a boot (README ruling 36)
-constexpr std::uint32_t state_mode = 0700;
-const std::string kept_name = "nftables-before";
+constexpr duration longest_first_judging = 20s;  // what was loaded before this start is in force for so long
+constexpr std::size_t most_told_others = 64;
+constexpr int most_copies_looked_for = 10;  // of tables that look the same, until it is told again
 
 }  // namespace
 
@@ -38,7 +38,8 @@ firewall_keeper::firewall_keeper(core::node_context& node, netlink::packet_filte
       counts_(counts),
       remarks_(node.log),
       files_(node, remarks_),
-      loader_(node, processes, files_.folder()) {}
+      loader_(node, processes, files_.folder()),
+      copies_(node, loader_) {}
 
 void firewall_keeper::want(std::vector<model::client_network> networks) {
     if (networks_ == networks) {
@@ -92,7 +93,7 @@ async::awaitable<void> firewall_keeper::run() {
             must_look_ = false;
             co_await settle();
         }
-        co_await keep_again();
+        co_await copies_.keep_again();
         const time_point next = std::min(pause_.until().value_or(time_point::max()), loader_.next_look());
         const bool is_notified =
             co_await changed_.wait_until(node_.clock(), next, "a change of networks, of a table or of static files");
@@ -142,90 +143,68 @@ async::awaitable<void> firewall_keeper::refresh() {
     tell_acls(false);
 }
 
-// The first that was found is what the host had before this daemon came: it stays, whatever is found later.
-async::awaitable<result<void>> firewall_keeper::keep_aside() {
-    auto& host = node_.port.host;
-    auto made = co_await host.make_directory(state_folder, state_mode, "");
-    if (made) {
-        PVC_CO_TRY(const auto names, co_await host.list_disk_files(state_folder));
-        if (std::ranges::find(names, kept_name) != names.end()) {
-            unkept_.reset();
-            co_return result<void>();
-        }
-    }
-    if (!unkept_) {
-        PVC_CO_TRY(auto text, co_await loader_.list_table());
-        text.insert(0,
-                    "# Table inet filter of this host, as it was before pvcnoded made it that of its client networks.\n"
-                    "# What shall be in force beside it belongs into a table of another name.\n");
-        unkept_ = std::move(text);
-    }
-    if (!made) {
-        co_return made;
-    }
-    auto written = co_await host.replace_file(state_folder + "/" + kept_name, *unkept_);
-    if (written) {
-        unkept_.reset();
-    }
-    co_return written;
-}
-
-// Where it is until the next boot; empty: nowhere.
-async::awaitable<std::string> firewall_keeper::keep_for_now() {
-    if (!unkept_) {
-        co_return std::string();
-    }
-    const std::string path = node_.config->directories.dynamic + "/" + kept_name;
-    const auto written = co_await node_.port.host.replace_file(path, *unkept_);
-    co_return written ? path : std::string();
-}
-
-async::awaitable<void> firewall_keeper::keep_again() {
-    if (!unkept_ || !keep_again_ || node_.clock().now() < *keep_again_) {
-        co_return;
-    }
-    const auto kept = co_await keep_aside();
-    keep_again_ = kept ? std::nullopt : std::optional(node_.clock().now() + between_keeping);
-    if (kept) {
-        node_.log.ok("firewall: what table inet filter of this host held first is now kept in " + state_folder + "/" +
-                     kept_name);
-    }
-}
-
 // What static files made in this boot looks like the host's own.
 std::string firewall_keeper::others_in(const model::filter_state& seen) {
     const bool may_be_of_files = loader_.has_any_files() && (policy::is_of_daemons(seen) || loader_.has_loaded_files());
     return may_be_of_files || is_planted(defect::firewall_not_kept) ? std::string() : policy::rules_of_others(seen);
 }
 
+// Each table that is another one is told of at once; the same one again after a minute, as damage is.
 async::awaitable<void> firewall_keeper::keep_others(const model::filter_state& seen) {
     const auto others = others_in(seen);
-    const bool is_done = others == told_others_ && (!keep_again_ || node_.clock().now() < tell_others_again_);
-    if (others.empty() || is_done) {
+    if (others.empty()) {
         co_return;
     }
-    told_others_ = others;
-    tell_others_again_ = node_.clock().now() + between_keeping;
-    if ((seen.flags & model::owned_table) != 0) {
-        node_.log.warning(message::network_firewall,
-                          "firewall: table inet filter belongs to another running program (flags owner): nobody else "
-                          "may change it, and client networks have no filter until that program has ended");
+    if (told_others_.size() >= most_told_others) {
+        told_others_.clear();
+    }
+    auto told = told_others_[policy::content_of(seen)];
+    const bool is_over = node_.clock().now() >= told.until;
+    const bool is_own = policy::is_of_daemons(seen) || (own_table_ && *own_table_ == seen.table);
+    if (seen.table == told.table && (!is_over || (told.is_kept && !is_own))) {
         co_return;
     }
-    const auto kept = co_await keep_aside();
-    keep_again_ = kept ? std::nullopt : std::optional(node_.clock().now() + between_keeping);
-    const auto path = state_folder + "/" + kept_name;
-    std::string where = "is kept in " + path;
-    if (!kept) {
-        const auto meanwhile = co_await keep_for_now();
-        where = fmt::format("could not be kept in {}: {}{}", path, kept.error().text(),
-                            meanwhile.empty() ? "" : ", it is in " + meanwhile + " until the next boot");
+    told.again = is_over ? 0 : told.again + 1;
+    if (told.again > most_copies_looked_for) {
+        co_return;  // somebody makes it all the time, and damage is counted
     }
-    node_.log.warning(message::network_firewall,
-                      fmt::format("firewall: table inet filter of this host has {}: all of it is replaced by what "
-                                  "client networks need, and what the host had first {}; put rules of the host into a "
-                                  "table of another name",
-                                  others, where));
+    const auto kept = is_own ? firewall_copies::outcome{.is_kept = true} : co_await copies_.keep();
+    told.table = seen.table;
+    told.is_kept = kept.is_kept;
+    if (is_over) {
+        told.until = node_.clock().now() + (kept.is_kept ? between_damage : between_keeping);
+    }
+    told_others_[policy::content_of(seen)] = told;
+    if (!is_over && !kept.is_new) {
+        co_return;
+    }
+    node_.log.warning(
+        message::network_firewall,
+        is_own ? fmt::format("firewall: in table inet filter, which is that of client networks, somebody made {}: that "
+                             "goes, as the table is made right again; put rules of the host into a table of another "
+                             "name",
+                             others)
+               : fmt::format("firewall: table inet filter of this host has {}: all of it is replaced by what client "
+                             "networks need, and what the host had {}; put rules of the host into a table of another "
+                             "name",
+                             others, kept.where));
+}
+
+// Nobody else may change it, and the kernel tells nobody when that program has ended.
+void firewall_keeper::tell_owner(const model::filter_state& seen) {
+    was_right_ = false;
+    own_table_.reset();
+    forget_last();
+    std::string who;
+    if (seen.owner != 0) {
+        const auto name = node_.port.host.read_file(fmt::format("/proc/{}/comm", seen.owner));
+        who = name ? fmt::format(": process {} ({})", seen.owner, shown(name->substr(0, name->find('\n'))))
+                   : fmt::format(": that with netlink port {}", seen.owner);
+    }
+    pause_.succeeded();  // looked at again after the shortest pause
+    failed("table inet filter belongs to another running program (flags owner)" + who +
+           ": nobody else may change it, and guests of client networks have no filter here until that program has "
+           "ended or taken a table of another name");
 }
 
 // Somebody may do that all the time: then it is told once a minute.
@@ -257,6 +236,10 @@ async::awaitable<bool> firewall_keeper::converge() {
         failed("it cannot be looked at: " + seen.error().text());
         co_return false;
     }
+    if ((seen->flags & model::owned_table) != 0) {
+        tell_owner(*seen);
+        co_return false;
+    }
     co_await keep_others(*seen);
     if (!networks_ && seen->has_table) {
         goes_well();
@@ -280,7 +263,7 @@ async::awaitable<bool> firewall_keeper::converge() {
         plan = policy::plan_filter(wanted_, *seen, must_rebuild_);
     }
     if (plan->changes.empty()) {
-        is_right(wants);
+        is_right(wants, seen->table);
         must_load_ = false;
         if (is_all_own && !last_) {
             remember({"", {}, seen->table, {}, policy::nft_marks()});  // what nft shall add comes beside it
@@ -294,7 +277,8 @@ async::awaitable<bool> firewall_keeper::converge() {
     co_return again;
 }
 
-void firewall_keeper::is_right(std::uint64_t wants) {
+void firewall_keeper::is_right(std::uint64_t wants, std::uint64_t table) {
+    own_table_ = table;
     must_rebuild_ = false;
     goes_well();
     tell_acls(true);

@@ -6,6 +6,7 @@
 // Specification: networking.md 7 (cases 41 to 54); README rulings 34 and 35.
 #pragma once
 
+#include "firewall_copies.hpp"
 #include "firewall_files.hpp"
 #include "link_work.hpp"
 #include "nft_loader.hpp"
@@ -18,6 +19,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -69,7 +71,7 @@ private:
     async::awaitable<bool> converge();
     async::awaitable<bool> commit(const policy::filter_plan& plan, std::uint32_t generation);
     bool take_refusal(const policy::filter_plan& plan, const netlink::batch_refusal& refusal);
-    void is_right(std::uint64_t wants);
+    void is_right(std::uint64_t wants, std::uint64_t table);
     // firewall_by_nft.cpp
     async::awaitable<bool> converge_by_nft(const model::filter_state& seen, std::uint64_t wants);
     void remember(last_table table);
@@ -83,12 +85,11 @@ private:
                                          std::string signature);
     void tell_nft();
 
-    // The host's own rules in the table go: that is said, and they are kept aside, before it is done.
-    async::awaitable<std::string> keep_for_now();
-    async::awaitable<void> keep_again();
+    // The host's own rules in the table go: that is said, and they are kept aside, before it is done. What somebody
+    // does to the daemon's own table is damage, and nothing of it is kept.
     std::string others_in(const model::filter_state& seen);
     async::awaitable<void> keep_others(const model::filter_state& seen);
-    async::awaitable<result<void>> keep_aside();
+    void tell_owner(const model::filter_state& seen);
     async::awaitable<void> refresh();
     void tell_damage(const model::filter_state& seen);
     void leave_out(std::string tag, std::string cause);
@@ -103,6 +104,7 @@ private:
     told_remarks remarks_;
     firewall_files files_;
     nft_loader loader_;
+    firewall_copies copies_;
     std::optional<last_table> last_;
     std::optional<std::vector<model::client_network>> networks_;  // empty: not known yet
     policy::wanted_filter wanted_;
@@ -110,11 +112,15 @@ private:
     std::size_t refused_until_look_ = 0;  // so many, and those whose texts are gone are forgotten
     std::set<std::string> told_acls_;
     std::set<std::string> told_files_;
-    std::string told_others_;               // rules of the host's own
-    time_point tell_others_again_{};        // as long as they could not be kept
-    std::optional<std::string> unkept_;     // what is to be kept, and is nowhere that outlives a boot
-    std::optional<time_point> keep_again_;  // they could not be kept; where they come again that is tried again
-    bool is_stale_ = true;                  // wanted_ is to be made anew
+    struct told_others {
+        std::uint64_t table = 0;  // the last one of that content
+        time_point until{};       // as long it is not told again
+        bool is_kept = false;
+        int again = 0;  // so often it came until then
+    };
+    std::map<std::uint64_t, told_others> told_others_;  // by content of the table
+    std::optional<std::uint64_t> own_table_;            // its number, as the last look found all right
+    bool is_stale_ = true;                              // wanted_ is to be made anew
     bool must_look_ = true;
     bool are_files_stale_ = false;
     bool must_rebuild_ = false;

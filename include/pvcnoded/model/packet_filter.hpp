@@ -178,6 +178,9 @@ struct filter_state {
     std::uint32_t generation = 0;  // of all tables of this machine: grows with each change by anybody
     std::vector<seen_chain> chains;
     std::uint64_t table = 0;  // its number: one that is made anew has another
+    // Of the netlink socket of who owns it: as a rule the number of that process. 0: nobody, or the kernel does not
+    // say.
+    std::uint32_t owner = 0;
     friend bool operator==(const filter_state&, const filter_state&) = default;
 };
 

@@ -29,6 +29,7 @@ inline constexpr std::size_t tag_max = 200;
 struct told_table {
     std::uint32_t flags = 0;
     std::uint64_t number = 0;
+    std::uint32_t owner = 0;
     friend bool operator==(const told_table&, const told_table&) = default;
 };
 

@@ -42,6 +42,7 @@ public:
             seen.has_table = true;
             seen.flags = table->flags;
             seen.table = table->number;
+            seen.owner = table->owner;
             PVC_TRY(const bool has_chains, take_chains(seen));
             PVC_TRY(const bool has_rules, has_chains ? take_rules(seen) : result<bool>(false));
             if (!has_rules) {

@@ -144,6 +144,7 @@ result<std::optional<told_table>> parse_filter_table(std::string_view body) {
             case NFTA_TABLE_NAME: return put_text(name, one.value);
             case NFTA_TABLE_FLAGS: return put_be32(table.flags, one.value);
             case NFTA_TABLE_HANDLE: return put_handle(table.number, one.value);
+            case NFTA_TABLE_OWNER: return put_be32(table.owner, one.value);
             default: return true;
         }
     });

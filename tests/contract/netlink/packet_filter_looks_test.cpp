@@ -126,6 +126,7 @@ TYPED_TEST(packet_filter_looks, a_table_that_another_program_owns) {
         const auto seen = co_await this->look();
         EXPECT_TRUE(seen.has_table);
         EXPECT_EQ(seen.flags, owned_table);
+        EXPECT_NE(seen.owner, 0U);
         co_await this->refused({make_table{}, delete_table{}, make_table{}}, 0, "made anew");
         co_await this->refused({make_chain{"one"}}, 0, "a chain");
         co_await this->quiet(changed);  // a refusal is no change: who tries again whenever he is told comes to rest

@@ -387,10 +387,26 @@ def firewall_of_the_host(lab):
     equal(len(said), 1, f'lines of the log {said}')
     # It is what restores them.
     equal(subprocess.run(['nsenter', '-t', str(node.first), '-n', 'nft', '-c', '-f', path], check=False).returncode, 0, 'nft takes it')
-    # Its own service again: put right, and what was first stays.
+    # Its own service again, with other rules: put right, what was first stays, and what came then is kept, too.
     load(node, HOST_RULES.replace('policy drop', 'policy accept'))
     lab.wait(lambda: firewall.chains(node) == {'forward': [], 'input': []}, LIMIT, lambda: f'base chains; it has {firewall.listing(node)}')
     equal(open(path).read(), kept, 'what was kept')
+    check('policy accept' in open(path + '.2').read(), 'the second copy')
+    lab.wait(lambda: 'what the host had is kept in /var/lib/pvc/nftables-before.2; put rules' in node.log(), LIMIT, 'the line of the second copy')
+    # Another policy of a chain of the daemon's own is damage.
+    node.enter('nft', 'chain', 'inet', 'filter', 'input', '{ policy drop; }')
+    lab.wait(lambda: 'policy drop' not in firewall.listing(node), LIMIT, lambda: f'its policy; it has {firewall.listing(node)}')
+    lab.wait(lambda: 'somebody made chain input: that goes' in node.log(), LIMIT, 'the line of the damage')
+    check(not os.path.exists(path + '.3'), 'a copy of the daemon\'s own table')
+    # A program that owns the table.
+    owner = subprocess.Popen(['nsenter', '-t', str(node.first), '-n', 'nft', '-i'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    for _ in range(200):
+        owner.stdin.write('delete table inet filter\nadd table inet filter { flags owner ; }\n')
+    owner.stdin.flush()
+    lab.wait(lambda: 'belongs to another running program (flags owner): process ' in node.log(), LIMIT, 'the line of the owner')
+    owner.kill()
+    owner.wait()
+    lab.wait(lambda: firewall.chains(node) == {'forward': [], 'input': []}, 5, lambda: f'base chains; it has {firewall.listing(node)}')
 
 
 @scenario('firewall.md: the host\'s own firewall beside static files, and where its copy cannot be written for good', limit=60)

@@ -236,6 +236,7 @@ model::filter_state sim_filter::state() const {
     seen.has_table = table_.has_value();
     seen.flags = flags();
     seen.table = table_ ? table_->number : 0;
+    seen.owner = (seen.flags & model::owned_table) != 0 ? port_of_owner : 0;
     seen.generation = generation_;
     if (table_) {
         for (const auto& each : table_->chains) {
@@ -313,6 +314,18 @@ void sim_filter::load_host_rules() {
         for (auto& chain : table_->chains) {
             chain.has_own_place = true;
         }
+    }
+}
+
+void sim_filter::take_place(std::string_view chain) {
+    if (!table_) {
+        return;
+    }
+    const auto found = std::ranges::find(table_->chains, chain, &sim_filter_chain::name);
+    if (found != table_->chains.end()) {
+        found->has_own_place = true;
+        found->hook = model::filter_hook::none;
+        step();
     }
 }
 

@@ -52,6 +52,8 @@ public:
     // names.
     void load_host_rules();
     [[nodiscard]] bool has_host_rules() const;
+    // Somebody gives a chain that is there another policy.
+    void take_place(std::string_view chain);
     // So often a batch has taken them away.
     std::uint64_t host_rules_replaced = 0;
     void touch_table(const std::string& name = "ip nat");
@@ -61,6 +63,7 @@ public:
     void make_owned();
     void own_table();  // that is there
     void end_owner();
+    static constexpr std::uint32_t port_of_owner = 4711;
     // The machine goes off, and is on again when somebody looks.
     void lose_power();
 

@@ -66,6 +66,9 @@ TEST(filter_replies, tables) {
     EXPECT_EQ(parse_filter_table(table + rest + flags(0)).value(), (told_table{0, 7}));
     EXPECT_EQ(parse_filter_table(table + flags(1) + rest).value(), (told_table{dormant_table, 7}));
     EXPECT_EQ(parse_filter_table(table + rest + flags(0x80000006)).value(), (told_table{0x80000006U, 7}));
+    EXPECT_EQ(parse_filter_table(table + rest + flags(2) + part(7, big<std::uint32_t>(4711))).value(),
+              (told_table{owned_table, 7, 4711}));
+    EXPECT_FALSE(parse_filter_table(table + part(7, "ab")));
     EXPECT_EQ(parse_filter_table(head() + word(1, "other") + flags(1)).value(), std::nullopt);
     EXPECT_EQ(parse_filter_table(head(2) + word(1, "filter") + flags(1)).value(), std::nullopt);
 }
