@@ -403,7 +403,7 @@ def firewall_of_the_host(lab):
     for _ in range(200):
         owner.stdin.write('delete table inet filter\nadd table inet filter { flags owner ; }\n')
     owner.stdin.flush()
-    lab.wait(lambda: 'belongs to another running program (flags owner): process ' in node.log(), LIMIT, 'the line of the owner')
+    lab.wait(lambda: 'belongs to another running program (flags owner): ' in node.log(), LIMIT, 'the line of the owner')
     owner.kill()
     owner.wait()
     lab.wait(lambda: firewall.chains(node) == {'forward': [], 'input': []}, 5, lambda: f'base chains; it has {firewall.listing(node)}')
