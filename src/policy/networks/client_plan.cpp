@@ -573,28 +573,6 @@ void network_planner::drop_learnt_addresses() {
 
 }  // namespace
 
-bool has_ipv6_on_bridge(const model::client_network& network) {
-    return network.type == network_type::managed && network.ip6.network.has_value();
-}
-
-std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network) {
-    std::vector<model::set_sysctl> all;
-    const auto set = [&](std::string_view key, std::string value) {
-        all.push_back({fmt::format("net/ipv6/conf/{}/{}", network.bridge(), key), std::move(value)});
-    };
-    if (network.type == network_type::bridged) {
-        set("disable_ipv6", "1");
-        return all;
-    }
-    if (has_ipv6_on_bridge(network)) {
-        set("disable_ipv6", "0");  // whatever this host has for new links
-    }
-    set("accept_dad", "0");
-    set("accept_ra", "0");
-    set("autoconf", "0");
-    return all;
-}
-
 std::vector<model::network_change> steps_without_base(const model::client_network& network,
                                                       std::span<const model::network_change> left) {
     std::vector<model::network_change> steps;

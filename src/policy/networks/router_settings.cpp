@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/networks/router_settings.hpp"
 
+#include "pvcnoded/policy/networks/client_plan.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -109,6 +111,28 @@ void note_made(std::set<std::string>& made, const host_unit& done) {
             made.erase(port->master);
         }
     }
+}
+
+bool has_ipv6_on_bridge(const model::client_network& network) {
+    return network.type == model::network_type::managed && network.ip6.network.has_value();
+}
+
+std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network) {
+    std::vector<model::set_sysctl> all;
+    const auto set = [&](std::string_view key, std::string value) {
+        all.push_back({fmt::format("net/ipv6/conf/{}/{}", network.bridge(), key), std::move(value)});
+    };
+    if (network.type == model::network_type::bridged) {
+        set("disable_ipv6", "1");
+        return all;
+    }
+    if (has_ipv6_on_bridge(network)) {
+        set("disable_ipv6", "0");  // whatever this host has for new links
+    }
+    set("accept_dad", "0");
+    set("accept_ra", "0");
+    set("autoconf", "0");
+    return all;
 }
 
 setting_reader read_after(const host_plan& plan, setting_reader read) {
