@@ -300,7 +300,8 @@ TEST_F(host_network_test, a_route_that_cannot_go_along_stays_said_until_it_is_ba
     auto& hv1 = add_networked();
     ASSERT_TRUE(hv1.kernel.apply(model::set_up{"ens5"}));
     hv1.kernel.add("ens5", "10.98.0.1/24");
-    model::link_route own{.more = "it goes by the nexthop object 5, which names the device"};
+    model::link_route own;
+    own.more = "it goes by the nexthop object 5, which names the device";
     own.is.to = *parse_host_address("10.93.0.0/16");
     own.is.gateway = *parse_address("10.98.0.250");
     hv1.kernel.add_route("ens5", own);
