@@ -61,10 +61,10 @@ async::awaitable<void> host_network::make_plan(const model::network_state& seen)
 async::awaitable<bool> host_network::settle(const model::network_state& seen) {
     co_await make_plan(seen);
     const auto units = plan_.units;
-    auto said = plan_.remarks;
     auto lost = policy::routes_lost(unmoved_, plan_, seen);
-    std::ranges::move(lost.remarks, std::back_inserter(said));
+    std::ranges::move(lost.remarks, std::back_inserter(plan_.remarks));
     unmoved_ = std::move(lost.next);
+    auto said = plan_.remarks;
     std::erase_if(troubles_, [&](const auto& one) {
         return std::ranges::find(units, one.first, &policy::host_unit::what) == units.end();
     });

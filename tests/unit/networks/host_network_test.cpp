@@ -315,7 +315,7 @@ TEST_F(host_network_test, a_route_that_cannot_go_along_stays_said_until_it_is_ba
     own.more.clear();
     hv1.kernel.add_route("brcluster", own);
     EXPECT_TRUE(within(31s, [&] { return remarks(hv1).find(said) == std::string::npos; }));
-    EXPECT_TRUE(hv1.logged("this is over: the " + said));
+    EXPECT_TRUE(within(2s, [&] { return hv1.logged("this is over: the " + said); })) << hv1.log();
 }
 
 TEST_F(host_network_test, an_address_with_a_far_end_goes_to_the_bridge) {
