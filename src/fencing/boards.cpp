@@ -1,5 +1,6 @@
 #include "pvcnoded/fencing/boards.hpp"
 
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/core/session.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 
@@ -104,7 +105,8 @@ async::awaitable<result<power::board_answer>> boards::command(power::board_acces
     if (!place) {
         co_return failure(errc::timed_out, to.address, "another command to this board does not end");
     }
-    auto heard = co_await port_.ask(std::move(to), what, not_after, deadline - node_.clock().now());
+    const boot_time latest = is_planted(defect::fence_stale_guard) ? boot_time::max() : not_after;
+    auto heard = co_await port_.ask(std::move(to), what, latest, deadline - node_.clock().now());
     count(what, heard);
     co_return heard;
 }

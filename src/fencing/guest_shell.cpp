@@ -2,6 +2,7 @@
 
 #include "pvcnoded/async/deadline.hpp"
 #include "pvcnoded/base/guard.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
@@ -275,8 +276,10 @@ zookeeper::transaction guest_shell::transaction_of(const ask::write& what) const
     put(model::domain_key::node, unless_off(what.node), seen.node);
     put(model::domain_key::last_node, unless_off(what.last_node), seen.last_node);
     put(model::domain_key::node_autostart, std::move(autostart), seen.autostart);
-    out.check(model::node_path(machine_.dead_node, model::node_key::daemon_state), seen.victim_state);
-    out.check(model::node_path(machine_.dead_node, model::node_key::keepalive), seen.victim_heartbeat);
+    if (!is_planted(defect::fence_unchecked_write)) {
+        out.check(model::node_path(machine_.dead_node, model::node_key::daemon_state), seen.victim_state);
+        out.check(model::node_path(machine_.dead_node, model::node_key::keepalive), seen.victim_heartbeat);
+    }
     if (what.what == kind::moves || what.what == kind::revives) {
         out.append(target_checks_);
     }

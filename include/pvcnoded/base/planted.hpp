@@ -139,6 +139,11 @@ enum class defect : std::uint8_t {
     fence_block_unseen,      // what was put on the blocklist by command counts, whether it is seen there or not
     fence_overcommits,       // recovered machines go where memory runs out
     fence_orphan_at_once,    // an orphan is taken as soon as it is seen
+    fence_storm_at_once,     // most of the cluster fell silent together: all of it is switched off
+    fence_booting_site,      // who was never seen to beat is as dead as one that was
+    fence_stale_figures,     // what recoveries have placed does not count for the next one
+    fence_stale_guard,       // a command rests on what was read at any time
+    fence_unchecked_write,   // a recovery's write does not check that the node is still away
 };
 
 #ifdef PVC_PLANTED_DEFECTS

@@ -1,5 +1,7 @@
 #include "pvcnoded/policy/fencing/detection.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +48,9 @@ bool is_forgotten(const node_seen& one) {
 duration limit_of(const observer_seen& self, const node_seen& one) {
     const duration usual = one.state == daemon_state::init ? std::max<duration>(2 * dead_after(self), shortest_for_init)
                                                            : dead_after(self);
-    return one.was_seen_to_beat ? usual : std::max<duration>({usual, 2 * dead_after(self), boots_within});
+    return one.was_seen_to_beat || is_planted(defect::fence_booting_site)
+               ? usual
+               : std::max<duration>({usual, 2 * dead_after(self), boots_within});
 }
 
 bool fell_silent(const observer_seen& self, const node_seen& one) {
@@ -92,7 +96,8 @@ verdict_on_node judge_silent(const observer_seen& self, const std::vector<node_s
                 .what = would_be_dead ? node_verdict::may_boot : node_verdict::silent,
                 .after = limit - one.silent_for};
     }
-    if (!one.is_lease_over && one.silent_for < storm_passes_within && is_in_storm(self, others, one)) {
+    if (!one.is_lease_over && one.silent_for < storm_passes_within && is_in_storm(self, others, one) &&
+        !is_planted(defect::fence_storm_at_once)) {
         return {.name = one.name, .what = node_verdict::storm, .after = storm_passes_within - one.silent_for};
     }
     return {.name = one.name, .what = node_verdict::dead, .after = {}};

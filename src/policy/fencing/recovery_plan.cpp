@@ -37,7 +37,7 @@ void add_to(std::string& figure, std::int64_t what) {
 void recovery_planner::take_off(const placed& one) {
     const auto found =
         std::ranges::find_if(left_, [&one](const node_room& node) { return node.offer.name == one.node; });
-    if (found == left_.end()) {
+    if (found == left_.end() || is_planted(defect::fence_stale_figures)) {
         return;
     }
     auto& offer = found->offer;

@@ -24,6 +24,11 @@ constexpr planted_mistake mistakes_in_fencing[] = {
     {defect::fence_block_unseen, "fence_block_unseen", "fence-ceph-ignores-commands"},
     {defect::fence_overcommits, "fence_overcommits", "fence-no-room"},
     {defect::fence_orphan_at_once, "fence_orphan_at_once", {}, {.subject = "fence"}},
+    {defect::fence_storm_at_once, "fence_storm_at_once", "fence-storm-of-nodes-that-run"},
+    {defect::fence_booting_site, "fence_booting_site", "fence-hypervisor-boots-after-a-black-out"},
+    {defect::fence_stale_figures, "fence_stale_figures", "fence-eight-machines"},
+    {defect::fence_stale_guard, "fence_stale_guard", "fence-guard-is-stale"},
+    {defect::fence_unchecked_write, "fence_unchecked_write", "fence-back-before-the-write"},
 };
 
 // What the seeds with boards come by.
