@@ -49,7 +49,7 @@ TEST(host_checks, case_9_settings_that_do_not_read_as_they_shall) {
 // README ruling 81: that of all links is as it shall be, and says nothing of a single one.
 TEST(host_checks, case_9_forwarding_of_one_bridge_that_somebody_switched_off) {
     const auto wanted = sysctl_settings({"eth0", "brcluster", "eth1", "brupstream"});
-    settings host{{"net/ipv4/ip_forward", "1"},
+    read_values host{{"net/ipv4/ip_forward", "1"},
                   {"net/ipv4/conf/brcluster/forwarding", "0"},
                   {"net/ipv4/conf/brupstream/forwarding", "1"},
                   {"net/ipv4/conf/eth0/forwarding", "0"}};
