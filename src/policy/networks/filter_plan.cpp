@@ -158,11 +158,7 @@ std::string rules_of_others(const filter_state& seen) {
     const bool is_daemons = is_of_daemons(seen);
     std::string all;
     for (const auto& chain : seen.chains) {
-        // A chain of the daemon's own that somebody gave another policy is no firewall of the host's: it is put right.
-        const bool is_only_changed =
-            is_daemons && (chain.name == "input" || chain.name == "forward") &&
-            std::ranges::all_of(chain.rules, [](const seen_rule& one) { return is_own_tag(one.tag); });
-        const bool has_own_place = chain.is_base && chain.hook == filter_hook::none && !is_only_changed;
+        const bool has_own_place = chain.is_base && chain.hook == filter_hook::none;
         std::string what;
         if (has_own_place || (!chain.is_base && !is_daemons)) {
             what = "chain " + chain.name;
