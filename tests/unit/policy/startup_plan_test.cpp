@@ -48,14 +48,14 @@ TEST(startup_plan, sysctls_in_order) {
     for (const auto& setting : settings) {
         keys.push_back(setting.key);
     }
-    EXPECT_EQ(keys, (list{"net/ipv4/ip_forward", "net/ipv4/conf/brcluster/forwarding",
-                          "net/ipv4/conf/brupstream/forwarding", "net/ipv6/conf/brupstream/accept_ra",
-                          "net/ipv6/conf/all/forwarding",
-                          "net/ipv4/conf/all/send_redirects", "net/ipv4/conf/default/send_redirects",
-                          "net/ipv4/conf/all/accept_source_route", "net/ipv4/conf/default/accept_source_route",
-                          "net/ipv6/conf/all/accept_source_route", "net/ipv6/conf/default/accept_source_route",
-                          "net/ipv4/conf/bond0.10/rp_filter", "net/ipv4/conf/brcluster/rp_filter",
-                          "net/ipv4/conf/bond0.20/rp_filter", "net/ipv4/conf/brupstream/rp_filter"}));
+    EXPECT_EQ(keys,
+              (list{"net/ipv4/ip_forward", "net/ipv4/conf/brcluster/forwarding", "net/ipv4/conf/brupstream/forwarding",
+                    "net/ipv6/conf/brupstream/accept_ra", "net/ipv6/conf/all/forwarding",
+                    "net/ipv4/conf/all/send_redirects", "net/ipv4/conf/default/send_redirects",
+                    "net/ipv4/conf/all/accept_source_route", "net/ipv4/conf/default/accept_source_route",
+                    "net/ipv6/conf/all/accept_source_route", "net/ipv6/conf/default/accept_source_route",
+                    "net/ipv4/conf/bond0.10/rp_filter", "net/ipv4/conf/brcluster/rp_filter",
+                    "net/ipv4/conf/bond0.20/rp_filter", "net/ipv4/conf/brupstream/rp_filter"}));
     EXPECT_EQ(settings.back(),
               (sysctl_setting{"net/ipv4/conf/brupstream/rp_filter", "0", "net/ipv4/conf/all/rp_filter", "1", "2"}));
     EXPECT_TRUE(settings[3].value.empty()) << "accept_ra is changed from 1 to 2 only";

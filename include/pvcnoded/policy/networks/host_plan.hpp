@@ -122,8 +122,9 @@ using device_names = std::vector<std::pair<std::string, std::string>>;
 // Nothing is done to that, and no address added. "": nothing.
 [[nodiscard]] std::string why_no_bridge(const model::network_state& seen, const std::string& name);
 
-// The link over which the host reaches the network of this address while the bridge, there or not, has no way out of the
-// machine: with the address on the bridge that network would be reached by nobody. "": none, or the bridge has a port.
+// The link over which the host reaches the network of this address while the bridge, there or not, has no way out of
+// the machine: with the address on the bridge that network would be reached by nobody. "": none, or the bridge has a
+// port.
 [[nodiscard]] std::string reached_without(const std::string& bridge, const model::network_state& seen,
                                           const host_address& address);
 

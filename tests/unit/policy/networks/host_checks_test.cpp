@@ -27,12 +27,12 @@ std::string written(const std::vector<sysctl_setting>& wanted, const read_values
 TEST(host_checks, case_9_settings_that_do_not_read_as_they_shall) {
     const auto wanted = sysctl_settings({"eth0", "brcluster", "eth0", "brcluster"});
     read_values host{{"net/ipv4/ip_forward", "0"},
-                  {"net/ipv6/conf/brcluster/accept_ra", "1"},
-                  {"net/ipv6/conf/all/forwarding", "0"},
-                  {"net/ipv4/conf/all/send_redirects", "1"},
-                  {"net/ipv4/conf/all/rp_filter", "1"},
-                  {"net/ipv4/conf/eth0/rp_filter", "1"},
-                  {"net/ipv4/conf/brcluster/rp_filter", "2"}};
+                     {"net/ipv6/conf/brcluster/accept_ra", "1"},
+                     {"net/ipv6/conf/all/forwarding", "0"},
+                     {"net/ipv4/conf/all/send_redirects", "1"},
+                     {"net/ipv4/conf/all/rp_filter", "1"},
+                     {"net/ipv4/conf/eth0/rp_filter", "1"},
+                     {"net/ipv4/conf/brcluster/rp_filter", "2"}};
     EXPECT_EQ(written(wanted, host),
               "net/ipv4/ip_forward=1\nnet/ipv6/conf/brcluster/accept_ra=2\nnet/ipv6/conf/all/forwarding=1\n"
               "net/ipv4/conf/eth0/rp_filter=2\n");
@@ -50,9 +50,9 @@ TEST(host_checks, case_9_settings_that_do_not_read_as_they_shall) {
 TEST(host_checks, case_9_forwarding_of_one_bridge_that_somebody_switched_off) {
     const auto wanted = sysctl_settings({"eth0", "brcluster", "eth1", "brupstream"});
     read_values host{{"net/ipv4/ip_forward", "1"},
-                  {"net/ipv4/conf/brcluster/forwarding", "0"},
-                  {"net/ipv4/conf/brupstream/forwarding", "1"},
-                  {"net/ipv4/conf/eth0/forwarding", "0"}};
+                     {"net/ipv4/conf/brcluster/forwarding", "0"},
+                     {"net/ipv4/conf/brupstream/forwarding", "1"},
+                     {"net/ipv4/conf/eth0/forwarding", "0"}};
     EXPECT_EQ(written(wanted, host), "net/ipv4/conf/brcluster/forwarding=1\n");
     host["net/ipv4/ip_forward"] = "0";
     EXPECT_EQ(written(wanted, host), "net/ipv4/ip_forward=1\n") << "the kernel switches all of them on";
