@@ -394,6 +394,10 @@ void network_planner::plan_settings() {
         }
         set_of(bridge_name_, "disable_ipv6", "0");
     }
+    if (is_managed() && is_known && known_.is_forwarding_off) {
+        damage("IPv4 forwarding was off on " + bridge_name_);
+        add(model::set_sysctl{fmt::format("net/ipv4/conf/{}/forwarding", bridge_name_), "1"});
+    }
 }
 
 // A link that is too small for IPv6 has no settings of it, and has those of any new link when it is large enough again.

@@ -25,6 +25,14 @@ using model::default_route;
 using model::link_address;
 using model::network_link;
 
+// Tunnels of IP packets: no bridge takes them.
+bool has_no_frames(const network_link& device) {
+    constexpr std::array<std::string_view, 12> kinds{"wireguard", "ipip", "gre",  "sit", "ip6tnl", "ip6gre",
+                                                     "vti",       "vti6", "xfrm", "ppp", "wwan",   "rmnet"};
+    const bool is_tun = device.kind == "tun" && device.hardware == model::hardware_address();  // a tap has one
+    return is_tun || std::ranges::find(kinds, device.kind) != kinds.end();
+}
+
 class host_planner {
 public:
     host_planner(const config::node_config& config, const model::network_state& seen, const host_ports& ports)
@@ -313,6 +321,11 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
         return network_remark{message::network_bridge_foreign, true,
                               fmt::format("device {} is {}: it cannot be a port of {}", device.name,
                                           device.is_loopback ? "the loopback" : "a bridge itself", bridge.name)};
+    }
+    if (has_no_frames(device)) {
+        return network_remark{message::network_device_elsewhere, true,
+                              fmt::format("device {} ({}) has no Ethernet frames: the kernel makes it no port of {}",
+                                          device.name, device.kind, bridge.name)};
     }
     if (const auto* user = sole_user(device); user != nullptr && !is_port(bridge, device)) {
         return network_remark{message::network_device_elsewhere, true,

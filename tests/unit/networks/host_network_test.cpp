@@ -97,6 +97,19 @@ TEST_F(host_network_test, R81_forwarding_of_a_single_bridge_is_switched_on_again
     EXPECT_EQ(hv1.times_logged("somebody changed " + key + ", setting it to 1 again"), 1U) << hv1.log();
 }
 
+TEST_F(host_network_test, R81_forwarding_of_the_bridge_of_a_network_is_switched_on_again) {
+    auto& hv1 = stage();
+    put_network(1001);
+    ASSERT_TRUE(within(5s, [&] { return link(hv1, "vmbr1001").find(" up") != std::string::npos; })) << hv1.log();
+    beat(1s);
+    const std::string key = "net/ipv4/conf/vmbr1001/forwarding";
+    ASSERT_EQ(hv1.network.sysctl(key).value(), "1");
+    ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{key, "0"}));
+    EXPECT_TRUE(within(2s, [&] { return hv1.network.sysctl(key).value() == "1"; })) << hv1.log();
+    beat(1s);
+    EXPECT_EQ(hv1.times_logged("network 1001: IPv4 forwarding was off on vmbr1001, repairing it"), 1U) << hv1.log();
+}
+
 TEST_F(host_network_test, case_7_the_device_of_the_cluster_comes_late) {
     auto& hv1 = add_networked();
     hv1.kernel.remove_device("ens5");

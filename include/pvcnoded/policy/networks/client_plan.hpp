@@ -34,6 +34,8 @@ struct network_memory {
     int mtu = 0;  // effective, of the last plan: another one that is seen now, with the same wish, is somebody's
     bool had_ipv6 = false;     // the last plan was of a network that has it on its bridge
     bool is_ipv6_off = false;  // read with the look: disable_ipv6 of the bridge is 1
+    // Likewise: IPv4 is forwarded, but not by the bridge of this managed network.
+    bool is_forwarding_off = false;
 
     friend bool operator==(const network_memory&, const network_memory&) = default;
 };

@@ -31,6 +31,23 @@ TEST(client_plan, case_22_a_managed_network) {
     EXPECT_EQ(kernel.link("vxlan1001").vxlan, (model::vxlan_settings{.vni = 1001}));
 }
 
+// Whatever a program that configures single links switches off (README ruling 81).
+TEST(client_plan, forwarding_of_its_bridge_that_somebody_switches_off_is_switched_on_again) {
+    const auto config = config_of(client_words());
+    auto kernel = host_of(config);
+    network_memory memory;
+    settle(kernel, managed(1001), config, memory);
+    memory.is_forwarding_off = true;
+    const auto repair = plan_network(managed(1001), config, kernel.state(), memory);
+    EXPECT_EQ(steps_of(repair), "set net/ipv4/conf/vmbr1001/forwarding to 1\n");
+    EXPECT_EQ(repair.damage, texts{"IPv4 forwarding was off on vmbr1001"});
+    EXPECT_FALSE(repair.next.is_forwarding_off);
+    network_memory of_vlan;
+    settle(kernel, bridged(200), config, of_vlan);
+    of_vlan.is_forwarding_off = true;
+    EXPECT_EQ(steps_of(plan_network(bridged(200), config, kernel.state(), of_vlan)), "") << "nobody routes there";
+}
+
 // A host that is made safe has IPv6 off for all new links: the bridge of a network that has it is none of those.
 TEST(client_plan, a_network_with_ipv6_has_it_on_its_bridge_whatever_new_links_have) {
     const auto config = config_of(client_words());

@@ -293,5 +293,29 @@ TEST(host_ports_test, what_takes_the_frames_of_a_device_leaves_its_network_where
     }
 }
 
+// The kernel would refuse it with each try, and the bridge had its address by then.
+TEST(host_ports_test, a_tunnel_of_packets_is_made_no_port_and_keeps_its_network) {
+    for (const std::string kind : {"wireguard", "tun", "gre"}) {
+        auto kernel = bare_host({"eth1", "eth2"});
+        kernel.add(link_named("eth0", kind));
+        kernel.apply(model::set_up{"eth0"});
+        kernel.add_address("eth0", "10.0.0.2/24");
+        const auto plan = settle(kernel, config_of({}));
+        EXPECT_EQ(kernel.addresses_of("brcluster"), texts{}) << kind;
+        EXPECT_EQ(kernel.addresses_of("eth0"), texts{"10.0.0.2/24"}) << kind;
+        EXPECT_NE(remarks_of(plan.remarks)
+                      .find("error network-device-elsewhere: device eth0 (" + kind +
+                            ") has no Ethernet frames: the kernel makes it no port of brcluster\n"),
+                  std::string::npos)
+            << remarks_of(plan.remarks);
+    }
+    auto kernel = bare_host({"eth1", "eth2"});
+    auto tap = link_named("eth0", "tun");
+    tap.hardware = {0x52, 0x54, 0, 0, 0, 1};
+    kernel.add(tap);
+    settle(kernel, config_of({}));
+    EXPECT_EQ(ports_of(kernel, "brcluster"), texts{"eth0"});
+}
+
 }  // namespace
 }  // namespace pvc::policy
