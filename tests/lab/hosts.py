@@ -140,11 +140,15 @@ def picture(node, host):
         key, _, value = line.partition(':')
         if not os.path.basename(key).startswith(FICKLE):
             found['setting ' + key] = value
+    gateways = {one.get('gateway') for family in ('-4', '-6') for one in _ask(node, family, 'route', 'show', 'default')}
     for line in node.enter('sh', '-c', 'for to; do ip -o route get $to 2> /dev/null || echo $to; done', '-', *host['probes']).splitlines():
         # A device of the file and the bridge whose port it is now are one way.
         by = re.search(r' dev (\S+)', line)
+        gateway = re.search(r' via (\S+)', line)
         if by and not line.startswith(('local', 'broadcast')):
-            found['way to ' + line.split()[0]] = 'a device of the file' if by[1] in (*host['devices'].values(), *BRIDGES) else by[1]
+            # Where none is without a metric the file's is added, which the manual says.
+            way = 'a device of the file' if by[1] in (*host['devices'].values(), *BRIDGES) else by[1]
+            found['way to ' + line.split()[0]] = 'the default route' if gateway and gateway[1] in gateways else way
     for path in host['files']:
         found['file ' + path] = program.read_file(os.path.join(node.folder, path.lstrip('/')))
     return found

@@ -384,7 +384,8 @@ def ways_stay(lab):
                   '-6 address add fd88::8/64 dev ens4 metric 2000', '-6 address add fd89::8/64 dev ens4 noprefixroute'):
         node.enter('ip', *words.split())
     text = node.execute('--check-config', '--against-host')[1]
-    for words in ('10.88.0.8/24 to brcluster metric 600', '172.30.5.1/16 to brcluster without a route to its network', '10.89.0.8/24 to brcluster metric 425'):
+    for words in ('add 10.88.0.8/24 (metric 600) to brcluster', 'add 172.30.5.1/16 (noprefixroute) to brcluster',
+                  'add route 10.89.0.0/24 (metric 425, source 10.89.0.8) on brcluster'):
         check(words in text, f'{words}: {text}')
     start(lab, node)
     soon(lab, node, lambda view: view.ports('brcluster') == ['ens4'], 'the port')
