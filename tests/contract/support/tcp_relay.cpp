@@ -74,6 +74,7 @@ tcp_relay::~tcp_relay() {
     if (listener_ >= 0) {
         close(listener_);
     }
+    close(keeper_);
     close(wake_pipe_[0]);
     close(wake_pipe_[1]);
 }
@@ -87,11 +88,20 @@ void tcp_relay::listen_now() {
     sockaddr_in address4 = loopback(port_);
     auto* address = is_ipv6 ? reinterpret_cast<sockaddr*>(&address6) : reinterpret_cast<sockaddr*>(&address4);
     socklen_t length = is_ipv6 ? sizeof address6 : sizeof address4;
-    listener_ = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const int on = 1;
-    setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    const bool is_listening = bind(listener_, address, length) == 0 && listen(listener_, 64) == 0 &&
-                              getsockname(listener_, address, &length) == 0;
+    const auto open_one = [&] {
+        const int one = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        const int on = 1;
+        setsockopt(one, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        setsockopt(one, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+        return one;
+    };
+    listener_ = open_one();
+    bool is_listening = bind(listener_, address, length) == 0 && listen(listener_, 64) == 0 &&
+                        getsockname(listener_, address, &length) == 0;
+    if (is_listening && keeper_ < 0) {
+        keeper_ = open_one();
+        is_listening = bind(keeper_, address, length) == 0;
+    }
     if (!is_listening) {
         close(listener_);
         close(wake_pipe_[0]);

@@ -67,6 +67,7 @@ private:
     std::atomic<std::uint64_t> accepted_ = 0;
     std::mutex mutex_;
     int listener_ = -1;
+    int keeper_ = -1;  // has the port while nobody listens there, or a connection of anybody's might take it
     int wake_pipe_[2] = {-1, -1};
     std::list<pair> pairs_;
     flow flow_ = flow::both;
