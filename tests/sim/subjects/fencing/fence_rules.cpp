@@ -254,13 +254,24 @@ proof_found stored_proof_of(judge& of, const member& writer, const std::string& 
     return whose == nullptr || whose == &writer ? proof_found() : proof_of(of, *whose, node);
 }
 
+bool rests_on_lie(judge& of, const std::string& node) {
+    auto& all = of.state<fences_seen>().excused;
+    const auto found = all.find(node);
+    const bool was_excused = found != all.end() && found->second >= last_sign(of, node);
+    if (!was_excused && is_excused(of, node)) {
+        all[node] = of.world.now();
+        return true;
+    }
+    return was_excused;
+}
+
 void proof_comes_first(judge& of, const std::string& what, const member& writer, const std::string& node) {
     const proof_found own = proof_of(of, writer, node);
     const proof_found proof = own.is_there ? own : stored_proof_of(of, writer, node);
     if (!proof.is_there || !proof.is_synced) {
         of.say("fence_has_proof", fmt::format("{} {}, and has no record of a proof{}", writer.name(), what,
                                               proof.is_there ? " that is on its disk" : ""));
-    } else if (!proof.is_word && of.world.has_boards && !was_off(of, node) && !is_excused(of, node)) {
+    } else if (!proof.is_word && of.world.has_boards && !was_off(of, node) && !rests_on_lie(of, node)) {
         of.say("fence_has_proof",
                fmt::format("{} {}, which has been on since its last heartbeat", writer.name(), what));
     }
@@ -450,7 +461,11 @@ bool only_one_can_write(judge& of, std::string_view two) {
         for (const auto& one : of.world.members) {
             if (one->node.settings.hypervisor && one->node.guests().executes(id)) {
                 const std::string& network = one->node.settings.storage_address;
-                const bool is_refused = value_of(of, one->root() + "/daemonstate") == "dead" &&
+                const auto state = value_of(of, one->root() + "/daemonstate");
+                const auto lied = of.state<fences_seen>().excused.find(one->name());
+                const bool was_lied_of = state == "fenced" && lied != of.state<fences_seen>().excused.end() &&
+                                         lied->second >= last_sign(of, one->name());
+                const bool is_refused = (state == "dead" || was_lied_of) &&
                                         rbd.is_blocklisted(network.substr(0, network.find('/')) + ":0/1");
                 able += is_refused ? 0U : 1U;
             }

@@ -26,6 +26,9 @@ struct fences_seen {
     std::map<std::pair<std::string, std::string>, time_point> first_off;  // by fencer and node
     // True answers in a row that a node is off, by who asked and node: the first and the last, as they came.
     std::map<std::pair<std::string, std::string>, std::pair<time_point, time_point>> said_off;
+    // When a consequence of a proof was excused by a board, by node: what rests on the same proof is, too, although the
+    // board tells the truth again.
+    std::map<std::string, time_point> excused;
 };
 
 [[nodiscard]] bool has_fence_lock(const judge& of, const member& one);
@@ -34,8 +37,8 @@ struct fences_seen {
 // The lock of a client at this address on a disk.
 [[nodiscard]] bool may_break_for_fence(judge& of, const member& by, const std::string& image,
                                        const std::string& address);
-// Of two copies of a machine ("hv1 and hv2 run U1 at 3.000 s") all but one are on nodes that are `dead`, and Ceph
-// refuses what they write (storage proof).
+// Of two copies of a machine ("hv1 and hv2 run U1 at 3.000 s") all but one are on nodes that are `dead`, or `fenced` by
+// an excused lie of their boards, and Ceph refuses what they write.
 [[nodiscard]] bool only_one_can_write(judge& of, std::string_view two);
 void add_fence_rules(registry& to);
 

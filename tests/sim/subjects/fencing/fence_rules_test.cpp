@@ -291,6 +291,25 @@ TEST_F(fence_rules_told, a_proof_is_true) {
     EXPECT_EQ(broken(), "fence_has_proof");
 }
 
+TEST_F(fence_rules_told, what_rests_on_a_boards_lie_is_excused_also_when_it_tells_the_truth_again) {
+    give_lock(hv(1));
+    beats("hv2", 0s);
+    pass(60s);
+    board_of(world, "hv2")->is_booting = true;
+    powers_of(world).trait_since["hv2"] = world.now();
+    pass(6s);
+    record(hv(1), true);
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "");
+    board_of(world, "hv2")->is_booting = false;
+    pass(1s);
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "") << "on the same proof";
+    beats("hv2", 0s);
+    write_fenced(hv(1));
+    EXPECT_EQ(broken(), "fence_has_proof");
+}
+
 TEST_F(fence_rules_told, a_true_proof_on_the_disk_is_one) {
     give_lock(hv(1));
     lose_power(hv(2));
