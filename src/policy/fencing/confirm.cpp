@@ -13,9 +13,10 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr duration shortest_quiet = 30s;
-}
 
-std::string why_not_confirmed(const confirm_seen& seen) {
+// Whatever it is that is asked of this node about that one.
+template <class Seen>
+std::string why_not_asked_here(const Seen& seen) {
     if (!seen.is_coordinator) {
         return fmt::format("this node is no coordinator; ask one: {}",
                            fmt::join(seen.coordinators.begin(), seen.coordinators.end(), ", "));
@@ -25,6 +26,15 @@ std::string why_not_confirmed(const confirm_seen& seen) {
     }
     if (seen.node == seen.self) {
         return "this is the node itself, and it runs";
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string why_not_confirmed(const confirm_seen& seen) {
+    if (auto why = why_not_asked_here(seen); !why.empty()) {
+        return why;
     }
     if (seen.is_under_way) {
         return fmt::format("node {} is proven to be off already, and its machines are being recovered", seen.node);
@@ -45,15 +55,8 @@ std::string why_not_confirmed(const confirm_seen& seen) {
 }
 
 std::string why_not_retried(const retry_seen& seen) {
-    if (!seen.is_coordinator) {
-        return fmt::format("this node is no coordinator; ask one: {}",
-                           fmt::join(seen.coordinators.begin(), seen.coordinators.end(), ", "));
-    }
-    if (!seen.is_known) {
-        return fmt::format("there is no node {}", shown(seen.node));
-    }
-    if (seen.node == seen.self) {
-        return "this is the node itself, and it runs";
+    if (auto why = why_not_asked_here(seen); !why.empty()) {
+        return why;
     }
     if (seen.is_under_way) {
         return "its fence is under way: see fence show " + seen.node;

@@ -13,8 +13,7 @@
 //   a heartbeat: off has to be seen anew, twice, with the heartbeat standing still for two intervals.
 // - A lost lock or session, and the end of the daemon, end it at once, without an outcome: others adopt what is left.
 // - From the first `off` to the end of the recovery it has the turn (order.hpp), but for three tries at a board that
-// was
-//   silent when last asked; it does not have it while it waits for a lease or for others.
+//   was silent when last asked; it does not have it while it waits for a lease or for others.
 //
 // Time for 10.2: the sixth throw ends six intervals after the mark. A fence that was begun by ruling 76 and does not
 // see its node off within 30 s has its throws then.

@@ -31,6 +31,7 @@ struct confirm_seen {
 };
 // Why it is refused, and what would help: one sentence each. Empty: it is taken.
 [[nodiscard]] std::string why_not_confirmed(const confirm_seen& seen);
+
 // Whether a fence that failed is tried again now, as an operator asks for (`pvcnodectl fence retry NODE`), and not
 // after its pause (order.hpp). Pure; who asks is root. All that a fence rests on is looked at as ever: this ends the
 // wait.
