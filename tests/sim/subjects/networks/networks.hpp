@@ -33,8 +33,8 @@ struct network_changes {
 [[nodiscard]] bool is_settled(const judge& of, std::uint32_t vni);
 [[nodiscard]] bool are_all_settled(const judge& of);
 
-// It stands on a link that no record has, and its bridge is gone (the record could not be written when somebody had a
-// bridge of its name): nothing shows whose it is, and its daemon has told that.
+// It stands on a link that no record has and that is no port of its bridge (the record could not be written, and
+// somebody took it out while no daemon ran): nothing shows whose it is, and its daemon has told that.
 [[nodiscard]] bool is_nobodys_base(const sim_node& node, const model::client_network& network);
 // What a network stands on is on a device of before, and its daemon has told that it leaves it there.
 [[nodiscard]] bool is_left_on_device_of_before(const sim_node& node, std::uint32_t vni);

@@ -410,7 +410,9 @@ duration time_for_networks(const judge& of) {
 bool is_nobodys_base(const sim_node& node, const model::client_network& network) {
     const auto& seen = node.kernel.state();
     const auto* base = seen.find(network.base());
-    if (base == nullptr || seen.find(network.bridge()) != nullptr || !node.logged(base->name + " is VXLAN ") ||
+    const auto* bridge = seen.find(network.bridge());
+    const bool is_port = base != nullptr && bridge != nullptr && base->master == bridge->index;
+    if (base == nullptr || is_port || !node.logged(base->name + " is VXLAN ") ||
         !node.logged("nothing shows that it is this network's")) {
         return false;
     }
