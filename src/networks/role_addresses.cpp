@@ -6,6 +6,7 @@
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
+#include "role_addresses_session.hpp"
 
 #include <fmt/format.h>
 
@@ -30,36 +31,6 @@ constexpr duration leftover_check = 1s;  // their record grows older while the m
 constexpr std::size_t at_once = 4;
 
 }  // namespace
-
-// What a session tells of who is primary, from its first answer on: before S12 too, while a start-up hangs.
-class role_addresses::of_session final : public core::session_part {
-public:
-    of_session(role_addresses& owner, core::session& s) : owner_(owner), session_(s) {
-        primary_ =
-            s.watches.add(std::string(model::key_path::primary_node), zookeeper::watch_kind::data, owner.changed_);
-        owner_.session_ = this;
-    }
-    ~of_session() override { owner_.session_ = owner_.session_ == this ? nullptr : owner_.session_; }
-
-    async::awaitable<void> run() override {
-        for (;;) {
-            co_await owner_.add_missing(session_);
-            co_await owner_.is_missing_.wait(async::wait_note::work("an address of the primary that is missing"));
-        }
-    }
-    [[nodiscard]] std::optional<policy::named_primary> named() const {
-        if (!primary_->known() || !session_.zk.is_connected()) {
-            return std::nullopt;
-        }
-        const auto text = primary_->present() ? std::optional<std::string_view>(primary_->data()) : std::nullopt;
-        return policy::named_primary{model::parse_primary_node(text)};
-    }
-
-private:
-    role_addresses& owner_;
-    core::session& session_;
-    std::unique_ptr<zookeeper::watched> primary_;
-};
 
 // A phase is under way, until it ends or is cancelled; then everything is looked at.
 class role_addresses::phase_mark {

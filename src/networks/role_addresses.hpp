@@ -92,6 +92,8 @@ private:
     void plan_next_look(bool has_failed);
     // A device that carries one of them and has another hardware address is not where neighbours look for it.
     void note_hardware(const model::network_state& seen);
+    // A peer gives up as it starts what its last life left there: whoever looks for an address there is told by nobody.
+    void announce_all_again();
     async::awaitable<void> announce_unheard(core::session& s);
 
     // All of them as one errand to the kernel, so that none waits for another.

@@ -41,6 +41,14 @@ void role_addresses::note_hardware(const model::network_state& seen) {
     hardware_ = std::move(now);
 }
 
+void role_addresses::announce_all_again() {
+    for (const auto& one : added_) {
+        if (std::ranges::find(unheard_, one) == unheard_.end()) {
+            unheard_.push_back(one);
+        }
+    }
+}
+
 // Whoever is named, the address is here. But who is out of touch may have a successor already, whose neighbours would
 // come back; and what a role that is to go does not announce is left until it is gone, or here to stay again.
 async::awaitable<void> role_addresses::announce_unheard(core::session& s) {

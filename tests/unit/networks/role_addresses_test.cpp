@@ -175,6 +175,32 @@ TEST_F(role_addresses_test, a_bridge_with_another_hardware_address_is_announced)
     EXPECT_TRUE(frames.empty());
 }
 
+// It was killed as it was primary, or could not remove them: neighbours looked for the address there until they asked.
+TEST_F(role_addresses_test, a_peer_that_starts_may_have_had_them_so_that_they_are_announced) {
+    auto& hv1 = stage_primary();
+    put_peer("hv3", "coordinator", "stop", "secondary");
+    beat(10s);
+    std::map<std::string, int> frames;
+    std::optional<time_point> first;
+    hv1.addresses.on_frame = [&](const std::string& device, const ip::address& address, netlink::announced_as which) {
+        if (which == netlink::announced_as::request) {
+            first = first.value_or(loop.clock().now());
+            ++frames[address.to_string() + " on " + device];
+        }
+    };
+    const time_point begun = loop.clock().now();
+    ensemble.put("/nodes/hv3/daemonstate", "init");
+    beat(8s);
+    ASSERT_TRUE(first) << hv1.log();
+    EXPECT_LE(*first - begun, 500ms);
+    EXPECT_EQ(frames["10.98.1.254 on brupstream"], 5);
+    EXPECT_EQ(frames["10.98.0.254 on brcluster"], 5);
+    frames.clear();
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    beat(60s);
+    EXPECT_TRUE(frames.empty()) << "it goes, and has nothing that was not believed before";
+}
+
 // Looks take at most a tenth of the time, counted from the one before: neighbours lost the address for 5 s.
 TEST_F(role_addresses_test, a_look_that_hung_long_ago_delays_no_announcement) {
     auto& hv1 = stage_primary();
