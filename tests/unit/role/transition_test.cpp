@@ -153,6 +153,18 @@ TEST_F(transition_test, a_lock_of_the_role_that_is_gone_before_primary_is_writte
     EXPECT_TRUE(log.steps.starts_with("+A+B+C+D+E+F+G-G-F-E-D-C-B'-B-A")) << log.steps;
 }
 
+// No write of that phase shows it, as none comes before what it takes up: the look at the locks alone does.
+TEST_F(transition_test, a_lock_of_the_role_that_is_gone_while_the_partner_is_waited_for_lets_nothing_be_taken_up) {
+    auto& hv1 = stage_with_part();
+    ensemble.put("/nodes/hv2/routerstate", "primary");  // who should come, and does not
+    ensemble.put(primary_key, "hv1");
+    ASSERT_TRUE(run_until([&] { return !lock_children(primary_key + "/sync_lock").empty(); }, 5s));
+    ASSERT_EQ(role_of(hv1), "takeover");
+    drop_own_locks(primary_key);
+    EXPECT_TRUE(run_until([&] { return hv1.logged("the takeover was undone in phase A: an own lock is gone"); }, 10s));
+    EXPECT_EQ(log.steps, "-A") << "it was not taken up";
+}
+
 // Restored with a backup: children of queues that no session owns.
 TEST_F(transition_test, children_that_no_session_owns_take_part_in_no_hand_over) {
     auto& hv1 = stage_with_part();
