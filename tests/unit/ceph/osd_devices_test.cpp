@@ -18,6 +18,20 @@ protected:
     void lists(const std::string& device, const std::string& output) {
         program({"ceph-volume", "lvm", "list", "--format", "json", device}, output);
     }
+    // Once; and how often somebody wrote then.
+    void before_the_write_of(sim_node& node, const std::string& id, std::function<void()> what) {
+        node.connector.link().on_request = [this, id, what = std::move(what)](const zookeeper::request& asked) {
+            const bool is_of_osd = std::ranges::any_of(asked.operations, [&](const zookeeper::operation& one) {
+                return one.path.starts_with("/ceph/osds/" + id + "/");
+            });
+            if (is_of_osd && writes_seen++ == 0) {
+                what();
+            }
+            return sim::verdict::answer;
+        };
+    }
+
+    int writes_seen = 0;
 };
 
 TEST_F(osd_devices_test, an_osd_of_this_node_gets_its_keys_at_the_start_and_when_it_appears) {
@@ -185,6 +199,34 @@ TEST_F(osd_devices_test, nor_is_one_written_that_went_to_another_node) {
     loop.run_for(100s);
     EXPECT_EQ(written("3"), texts{});
     EXPECT_EQ(processes.calls().size(), 1U);
+}
+
+// Between the look at its keys and the write.
+TEST_F(osd_devices_test, nor_is_one_written_that_goes_to_another_node_as_its_keys_are_written) {
+    sim_node& node = hv1(10);
+    add_whole_osd(10, "3", "hv1");
+    program({"ceph-volume"}, listing("3", fsid_1));
+    before_the_write_of(node, "3", [this] { ensemble.put("/ceph/osds/3/node", "hv2"); });
+    node.start();
+    ASSERT_TRUE(node.run_until_ready());
+    loop.run_for(100s);
+    EXPECT_EQ(writes_seen, 1);
+    EXPECT_EQ(written("3"), texts{});
+}
+
+// Whoever replaces the OSD knows better which one it is.
+TEST_F(osd_devices_test, a_uuid_that_somebody_writes_meanwhile_is_not_written_over) {
+    sim_node& node = hv1(10);
+    add_whole_osd(10, "3", "hv1");
+    program({"ceph-volume"}, listing("3", fsid_1));
+    const std::string another = "0d8ea6ef-8c5a-4e7d-9f53-000000000002";
+    before_the_write_of(node, "3", [&] { ensemble.put("/ceph/osds/3/fsid/osd", another); });
+    node.start();
+    ASSERT_TRUE(node.run_until_ready());
+    loop.run_for(100s);
+    EXPECT_EQ(writes_seen, 1);
+    EXPECT_EQ(written("3"), texts{});
+    EXPECT_EQ(value("/ceph/osds/3/fsid/osd"), another);
 }
 
 TEST_F(osd_devices_test, the_stop_ends_what_runs) {
