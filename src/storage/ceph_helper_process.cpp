@@ -201,6 +201,9 @@ void ceph_helper::give_up_on_it(std::string why) {
 // Of those that wait: the next one that has a place.
 ceph_helper::question_ptr ceph_helper::next_question() {
     const auto which = places_.next(unsent_, [](const question_ptr& one) { return pool_of(one->what); });
+    if (is_greeted_ && !which && is_planted(defect::full_queue_refused)) {
+        fail_unsent(helper_failure(errc::unavailable, "too many questions to Ceph wait already"));
+    }
     if (!is_greeted_ || !which) {
         return nullptr;
     }

@@ -106,6 +106,7 @@ enum class defect : std::uint8_t {
     opened_after_proof,     // the image of a stale lock is opened when its proof is taken already
     lost_break_given_up,    // a break of which nobody knows what became is a failure of the machine
     pools_without_turns,    // of questions to Ceph the oldest is next, whatever its pool has under way
+    full_queue_refused,     // Ceph is asked without a turn, and a full queue counts as a Ceph that cannot be asked
     stale_answer_taken,     // an answer of Ceph's helper is taken for what was asked last
     created_unannounced,    // a machine is created although its word in the running list was not acknowledged
     created_unlisted,       // a machine is in the running list from when it runs, and not from before it is created

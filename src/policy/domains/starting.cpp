@@ -255,7 +255,7 @@ step starting::take_turn(context& c) {
     if (!goes_on(c)) {
         return attempt(c);  // others need the place
     }
-    if (!c.seen.held.has_turn) {
+    if (!c.seen.held.has_turn && !is_planted(defect::full_queue_refused)) {
         return await_turn(c);
     }
     if (c.memory.waits.cause == start_cause::turn) {

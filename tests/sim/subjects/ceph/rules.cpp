@@ -174,6 +174,7 @@ constexpr planted_mistake mistakes_with_ceph[] = {
     {defect::opened_after_proof, "opened_after_proof", "guest-starts-although-its-image-takes-long-to-open"},
     {defect::lost_break_given_up, "lost_break_given_up", "guest-starts-although-the-helper-dies-with-the-break"},
     {defect::pools_without_turns, "pools_without_turns", "guest-starts-while-another-pool-hangs"},
+    {defect::full_queue_refused, "full_queue_refused", "guests-sixty-with-up-to-eight-disks-all-start"},
     {defect::stale_answer_taken, "stale_answer_taken", "ceph-answers-late"},
 };
 
