@@ -1,5 +1,10 @@
 #include "dhcp_folders.hpp"
 
+#include "own_folders.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -55,14 +60,32 @@ async::awaitable<void> dhcp_folders::run() {
     }
 }
 
+// Numbers of networks under which there is something else: a symbolic link leads to what is somebody else's, and what
+// DHCP writes would go there.
+std::set<std::uint32_t> dhcp_folders::in_place_of_folders() const {
+    const auto all = node_.port.host.list_files(folder_);
+    const auto folders = node_.port.host.list_folders(folder_);
+    std::set<std::uint32_t> found;
+    for (const auto& name : all&& folders ? *all : std::vector<std::string>()) {
+        const auto vni = model::vni_of(name, "");
+        if (vni && std::ranges::find(*folders, name) == folders->end()) {
+            found.insert(*vni);
+        }
+    }
+    return found;
+}
+
 // Of what is gone first: who was told of a removal shall not find its reservations.
 result<std::vector<dhcp_folders::step>> dhcp_folders::steps_for(const dhcp_networks& networks) const {
+    if (auto may_be = may_be_folder(node_.port.host, node_.config->directories.dynamic, "dnsmasq"); !may_be) {
+        return std::move(may_be).error();
+    }
     const auto names = node_.port.host.list_folders(folder_);
     if (!names && names.error().code() != errc::not_found) {
         return names.error();
     }
     std::vector<step> steps;
-    std::set<std::uint32_t> there;
+    auto there = in_place_of_folders();
     for (const auto& name : names ? *names : std::vector<std::string>()) {
         const auto vni = model::vni_of(name, "");
         if (!vni) {
@@ -92,8 +115,11 @@ async::awaitable<result<void>> dhcp_folders::carry_out(step one) {
 
 async::awaitable<bool> dhcp_folders::keep(std::shared_ptr<const dhcp_networks> networks) {
     std::optional<failure> trouble;
+    std::set<std::uint32_t> others;
     auto steps = steps_for(*networks);
-    if (!steps) {
+    if (steps) {
+        others = in_place_of_folders();
+    } else {
         trouble = steps.error();
         steps = std::vector<step>();
     }
@@ -111,6 +137,14 @@ async::awaitable<bool> dhcp_folders::keep(std::shared_ptr<const dhcp_networks> n
         }
     }
     std::vector<policy::network_remark> said;
+    for (const auto vni : others) {
+        if (!networks->managed.contains(vni)) {
+            said.push_back({message::network_left_alone, false,
+                            fmt::format("{}/{}: {}: it is left alone", folder_, vni, is_no_folder)});
+        } else if (!trouble) {
+            trouble.emplace(errc::refused, fmt::format("{}/{}", folder_, vni), std::string(is_no_folder));
+        }
+    }
     if (trouble) {
         said.push_back({message::network_failed, false,
                         "the directories of client networks for DHCP are not as they shall be: " + trouble->text() +

@@ -46,6 +46,7 @@ private:
 
     // True: all is as it shall be.
     async::awaitable<bool> keep(std::shared_ptr<const dhcp_networks> networks);
+    [[nodiscard]] std::set<std::uint32_t> in_place_of_folders() const;
     [[nodiscard]] result<std::vector<step>> steps_for(const dhcp_networks& networks) const;
     async::awaitable<result<void>> carry_out(step one);
 

@@ -1,5 +1,7 @@
 #include "firewall_files.hpp"
 
+#include "own_folders.hpp"
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -58,6 +60,19 @@ async::awaitable<bool> firewall_files::make_folders() {
     }
     has_folders_ = true;
     co_return true;
+}
+
+// A link in their place leads to what is somebody else's: there nothing is written, and nothing that is too much
+// removed.
+bool firewall_files::are_own_folders() {
+    for (const auto& [parent, name] :
+         {std::pair(node_.config->directories.dynamic, "nft"), std::pair(folder_, "networks")}) {
+        if (auto may_be = may_be_folder(node_.port.host, parent, name); !may_be) {
+            failed(may_be.error());
+            return false;
+        }
+    }
+    return true;
 }
 
 // What somebody removed is written again.
@@ -125,9 +140,11 @@ async::awaitable<bool> firewall_files::remove_others(const all_texts& texts) {
 async::awaitable<bool> firewall_files::keep(std::shared_ptr<const all_texts> texts) {
     trouble_.clear();
     has_no_answer_ = false;
-    forget_missing();
-    bool is_done = has_folders_;
-    if (!is_done) {
+    bool is_done = are_own_folders();
+    if (is_done) {
+        forget_missing();
+    }
+    if (is_done && !has_folders_) {
         is_done = co_await make_folders();
     }
     if (is_done && texts) {

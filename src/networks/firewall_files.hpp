@@ -32,6 +32,7 @@ private:
     // True: all is as it shall be.
     async::awaitable<bool> keep(std::shared_ptr<const all_texts> texts);
     async::awaitable<bool> make_folders();
+    bool are_own_folders();
     void forget_missing();
     async::awaitable<bool> write(const std::string& name, const std::string& text);
     async::awaitable<bool> remove_others(const all_texts& texts);

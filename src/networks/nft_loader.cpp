@@ -1,6 +1,7 @@
 #include "nft_loader.hpp"
 
 #include "nft_program.hpp"
+#include "own_folders.hpp"
 #include "pvcnoded/base/text.hpp"
 
 #include <fmt/format.h>
@@ -226,8 +227,11 @@ async::awaitable<void> nft_loader::record(std::vector<std::string> tables) {
         co_return;
     }
     own_tables_ = std::move(tables);
-    auto written = co_await node_.port.host.replace_file(folder_ + "/" + std::string(record_name),
-                                                         fmt::format("{}\n", fmt::join(*own_tables_, "\n")));
+    auto written = may_be_folder(node_.port.host, node_.config->directories.dynamic, "nft");
+    if (written) {
+        written = co_await node_.port.host.replace_file(folder_ + "/" + std::string(record_name),
+                                                        fmt::format("{}\n", fmt::join(*own_tables_, "\n")));
+    }
     is_recorded_ = written.has_value();
     if (!written) {
         node_.log.debug("the tables of static files were not noted: " + written.error().text());
@@ -316,7 +320,11 @@ async::awaitable<bool> nft_loader::find_lost_tables() {
 // From a file: of a text in a pipe nft would load the beginning, if this daemon were killed while it writes it.
 async::awaitable<result<nft_loader::answer>> nft_loader::load_file(std::string_view name, const std::string& text) {
     const std::string path = fmt::format("{}/{}", folder_, name);
-    auto written = co_await node_.port.host.replace_file(path, text);
+    auto written = may_be_folder(node_.port.host, node_.config->directories.dynamic, "nft");
+    if (!written) {
+        co_return failure(errc::unavailable, path, written.error().text());
+    }
+    written = co_await node_.port.host.replace_file(path, text);
     if (!written) {
         constexpr unsigned mode = 0755;
         auto made = co_await node_.port.host.make_directory(folder_, mode, "");  // somebody may have removed it

@@ -339,6 +339,26 @@ TEST_F(linux_host, what_is_no_regular_file_is_not_read) {
     }
 }
 
+// Of the daemon's own directories: what a link leads to is somebody else's. Of a disk an administrator may have put it
+// elsewhere.
+TEST_F(linux_host, a_link_in_place_of_a_file_of_memory_is_not_followed) {
+    namespace fs = std::filesystem;
+    bench.make_file("theirs", "boot 1\n");
+    fs::create_symlink(bench.path("theirs"), bench.path("client-bridges"));
+    const auto refused = bench.host().read_file(bench.path("client-bridges"));
+    EXPECT_TRUE(!refused && refused.error().code() == errc::io &&
+                refused.error().cause() == "it is a symbolic link, which is not followed");
+    bench.run([&]() -> awaitable<void> {
+        const auto by_disk = co_await bench.host().read_disk_file(bench.path("client-bridges"));
+        EXPECT_TRUE(by_disk && *by_disk == "boot 1\n");
+        // It is replaced, and not what it leads to.
+        const auto written = co_await bench.host().replace_file(bench.path("client-bridges"), "boot 2\n");
+        EXPECT_TRUE(written && !fs::is_symlink(bench.path("client-bridges")));
+        EXPECT_EQ(bench.folder().read("theirs"), "boot 1\n");
+        EXPECT_EQ(bench.folder().read("client-bridges"), "boot 2\n");
+    });
+}
+
 TEST_F(linux_host, settings_reach_the_files) {
     EXPECT_TRUE(bench.host().set_sysctl("net.ipv4.ip_forward", "1"));
     EXPECT_TRUE(bench.host().set_sysctl("net/ipv4/conf/bond0.100/rp_filter", "0"));

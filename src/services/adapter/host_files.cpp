@@ -266,11 +266,14 @@ result<std::vector<std::string>> folder_names(const std::string& directory) {
     return names;
 }
 
-result<std::string> read_small_file(const std::string& path, std::size_t limit) {
+result<std::string> read_small_file(const std::string& path, std::size_t limit, links by_links) {
     // Not blocked by a pipe that nobody writes to.
-    const file_descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const int follow = by_links == links::are_followed ? 0 : O_NOFOLLOW;
+    const file_descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow));
     if (!opened.is_open()) {
-        return os_failure(path, errno);
+        const int error = errno;
+        return error == ELOOP && follow != 0 ? failure(errc::io, path, "it is a symbolic link, which is not followed")
+                                             : os_failure(path, error);
     }
     struct stat found{};
     if (::fstat(opened.get(), &found) != 0) {

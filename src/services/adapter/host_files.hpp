@@ -41,7 +41,9 @@ result<void> remove_folder_blocking(const std::string& path);
 result<void> can_read_blocking(const std::string& path);
 result<std::vector<std::string>> file_names(const std::string& directory);
 result<std::vector<std::string>> folder_names(const std::string& directory);
+// Whether the path itself may be a symbolic link (the folders above may always).
+enum class links : std::uint8_t { are_followed, are_refused };
 // A regular file of at most `limit` bytes, else too_large or io.
-result<std::string> read_small_file(const std::string& path, std::size_t limit);
+result<std::string> read_small_file(const std::string& path, std::size_t limit, links by_links = links::are_followed);
 
 }  // namespace pvc::services

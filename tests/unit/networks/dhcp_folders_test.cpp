@@ -163,6 +163,43 @@ TEST_F(dhcp_folders_test, a_tree_without_networks_takes_none_away) {
     EXPECT_EQ(files(hv1, 1001), 1U);
 }
 
+// A symbolic link, say: the simulated machine has files in its place. What it leads to is somebody else's.
+TEST_F(dhcp_folders_test, what_is_no_directory_is_neither_used_nor_removed_and_is_said_once) {
+    auto& hv1 = stage();
+    put_network(1001);
+    ASSERT_TRUE(within(2s, [&] { return has(hv1, 1001); }));
+    hv1.host.directories.erase(folder(1001));
+    hv1.host.files[folder(1001)] = "elsewhere";
+    hv1.host.files[folder(7)] = "elsewhere";
+    beat(120s);
+    EXPECT_EQ(hv1.times_logged("/run/pvc/dnsmasq/1001: refused: it is no directory (a symbolic link is none)"), 1U)
+        << hv1.log();
+    EXPECT_EQ(hv1.times_logged("/run/pvc/dnsmasq/7: it is no directory (a symbolic link is none): it is left alone"),
+              1U)
+        << hv1.log();
+    put_network(1002);
+    EXPECT_TRUE(within(31s, [&] { return has(hv1, 1002); })) << "the others have theirs";
+    EXPECT_TRUE(hv1.host.files.contains(folder(1001)) && hv1.host.files.contains(folder(7)));
+    hv1.host.files.erase(folder(1001));
+    EXPECT_TRUE(within(31s, [&] { return has(hv1, 1001); }));
+}
+
+// All of it leads elsewhere: whatever stands there is somebody else's, by whatever number.
+TEST_F(dhcp_folders_test, nothing_is_removed_where_a_link_leads) {
+    auto& hv1 = stage();
+    put_network(1001);
+    ASSERT_TRUE(within(2s, [&] { return has(hv1, 1001); }));
+    put_folder(hv1, "7");
+    hv1.host.files["/run/pvc/dnsmasq"] = "elsewhere";
+    hv1.host.directories.erase("/run/pvc/dnsmasq");
+    remove_network(1001);
+    beat(120s);
+    EXPECT_TRUE(has(hv1, 1001));
+    EXPECT_TRUE(has(hv1, 7));
+    EXPECT_EQ(hv1.times_logged("/run/pvc/dnsmasq: refused: it is no directory (a symbolic link is none)"), 1U)
+        << hv1.log();
+}
+
 TEST_F(dhcp_folders_test, what_somebody_removes_comes_back) {
     auto& hv1 = stage();
     put_network(1001);

@@ -190,6 +190,26 @@ TEST_F(firewall_trouble, files_that_somebody_removed_come_back) {
     EXPECT_TRUE(within(2s, has_files));
 }
 
+// A symbolic link, say: the simulated machine has a file in its place.
+TEST_F(firewall_trouble, files_are_not_written_where_a_link_leads) {
+    auto& hv1 = stage();
+    put_filtered(1001);
+    ASSERT_TRUE(within(2s, [&] { return file(hv1, "networks/1001.nft") != "missing"; }));
+    hv1.host.files["/run/pvc/nft/networks/7.nft"] = "theirs";
+    hv1.host.files["/run/pvc/nft/networks"] = "elsewhere";
+    hv1.host.directories.erase("/run/pvc/nft/networks");
+    put_filtered(1002);
+    EXPECT_TRUE(within(2s, [&] { return has_all(hv1, 1002); })) << "the kernel's table waits for no file";
+    beat(120s);
+    EXPECT_EQ(hv1.times_logged("/run/pvc/nft/networks: refused: it is no directory (a symbolic link is none)"), 1U)
+        << hv1.log();
+    EXPECT_EQ(file(hv1, "networks/7.nft"), "theirs");
+    EXPECT_EQ(file(hv1, "networks/1002.nft"), "missing");
+    hv1.host.files.erase("/run/pvc/nft/networks");
+    EXPECT_TRUE(within(35s, [&] { return file(hv1, "networks/1002.nft") != "missing"; }));
+    EXPECT_EQ(file(hv1, "networks/7.nft"), "missing") << "now it is the daemon's own";
+}
+
 TEST_F(firewall_trouble, the_hosts_own_firewall_is_kept_aside_before_it_is_replaced) {
     auto& hv1 = add_networked();
     const std::string path = "/var/lib/pvc/nftables-before";
