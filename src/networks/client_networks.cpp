@@ -13,24 +13,10 @@ namespace {
 
 constexpr duration note_limit = std::chrono::milliseconds(250);  // a record that cannot be written costs no network
 constexpr duration longest_for_names = std::chrono::seconds(3);  // nor does a disk
+constexpr duration longest_for_note = std::chrono::seconds(10);  // while a record is being written nothing is wrong
 
 std::string name_of(std::uint32_t vni) {
     return fmt::format("network {}", vni);
-}
-
-std::vector<policy::network_remark> remarks_of(const model::parsed_network& parsed) {
-    std::vector<policy::network_remark> all;
-    for (const auto& text : parsed.remarks) {
-        all.push_back({message::network_value, !parsed.network, text});
-    }
-    return all;
-}
-
-// Of which nothing is known but that it is there.
-model::client_network without_addresses(std::uint32_t vni) {
-    model::client_network one;
-    one.vni = vni;
-    return one;
 }
 
 // Somebody made a link of the name before this daemon could: without what shows that now it would be taken for its own.
@@ -43,16 +29,12 @@ void forget_coming(policy::own_bases& all, const std::string& name) {
 
 }  // namespace
 
-std::string overlap_remarks(std::uint32_t vni) {
-    return "overlaps of " + name_of(vni);
-}
-
 void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
     ++wants_;
     is_told_ = true;
     for (auto& [vni, parsed] : all) {
-        remarks_.tell("keys of " + name_of(vni), remarks_of(parsed));
         auto& row = rows_[vni];
+        remarks_.tell("keys of " + name_of(vni), remarks_on_keys(vni, row, parsed));
         if (parsed.network != row.wanted || row.is_gone) {
             row.pause.succeeded();  // what failed was another wish
             row.wish = wants_;
@@ -114,109 +96,6 @@ std::set<std::uint32_t> client_networks::refused() const {
     return all;
 }
 
-std::set<std::uint32_t> client_networks::changing() const {
-    std::set<std::uint32_t> all;
-    for (const auto& [vni, row] : rows_) {
-        if (row.wanted && row.standing && row.standing->type != row.wanted->type) {
-            all.insert(vni);
-        }
-    }
-    return all;
-}
-
-std::vector<model::client_network> client_networks::tell_gateways() {
-    const auto without = refused();
-    std::vector<model::client_network> all;
-    for (const auto& [vni, row] : rows_) {
-        if (row.wanted && row.standing && row.standing->type != row.wanted->type) {
-            // Its machines go on using it until the other type is there, unless somebody has another bridge in its
-            // place.
-            const bool is_there = !without.contains(vni) || row.plan->stays || bridges_.known().contains(vni);
-            if (is_there) {
-                all.push_back(*row.standing);
-            }
-        } else if (row.wanted && !without.contains(vni)) {
-            all.push_back(*row.wanted);
-        }
-    }
-    std::vector<policy::network_remark> conflicts;
-    for (auto& one : policy::gateway_conflicts(all, work_.config(), reach_)) {
-        conflicts.push_back({message::network_gateway_conflict, true, std::move(one.text)});
-    }
-    remarks_.tell(std::string(gateways_remarks), std::move(conflicts));
-    tell_overlaps(all);
-    return all;
-}
-
-// Of each network by itself: one may be over while others stay.
-void client_networks::tell_overlaps(std::span<const model::client_network> all) {
-    std::map<std::uint32_t, std::vector<policy::network_remark>> now;
-    for (auto& one : policy::network_overlaps(all, work_.config(), reach_)) {
-        now[one.inner].push_back({message::network_overlap, false, std::move(one.text)});
-    }
-    for (const auto vni : std::exchange(overlapping_, {})) {
-        now.try_emplace(vni);
-    }
-    for (auto& [vni, said] : now) {
-        if (!said.empty()) {
-            overlapping_.insert(vni);
-        }
-        remarks_.tell(overlap_remarks(vni), std::move(said));
-    }
-}
-
-std::vector<model::client_network> client_networks::filtered() const {
-    const auto without = refused();
-    const auto left = left_behind();
-    std::vector<model::client_network> all;
-    for (const auto& [vni, row] : rows_) {
-        const bool is_usable = !row.is_gone && row.usable;
-        const bool is_managed = is_usable && row.usable->type == model::network_type::managed;
-        if (is_usable && (left.contains(vni) ? is_managed : !without.contains(vni))) {
-            all.push_back(*row.usable);
-        } else if (left.contains(vni)) {
-            all.push_back(without_addresses(vni));
-        }
-    }
-    for (const auto vni : left) {
-        if (!rows_.contains(vni)) {
-            all.push_back(without_addresses(vni));
-        }
-    }
-    return all;
-}
-
-bool client_networks::is_kept_right(std::uint32_t vni) const {
-    const auto row = rows_.find(vni);
-    return row != rows_.end() && row->second.wanted && !(row->second.plan && row->second.plan->is_refused);
-}
-
-// What is in a VXLAN is of a managed network, whatever the network is to be by now; of what nothing is known may be.
-bool client_networks::is_filtered_for_machines(std::uint32_t vni, const policy::machine_bridge& bridge) const {
-    const auto row = rows_.find(vni);
-    const bool is_known = row != rows_.end() && !row->second.is_gone;
-    if (!is_known || !row->second.usable) {
-        return bridge.has_vxlan || (is_known && !bridge.has_vlan);
-    }
-    const bool is_managed = row->second.usable->type == model::network_type::managed;
-    return is_managed ? !is_kept_right(vni) : bridge.has_vxlan;
-}
-
-std::set<std::uint32_t> client_networks::left_behind() const {
-    std::set<std::uint32_t> all;
-    for (const auto& [vni, one] : bridges_.known()) {
-        if (one.has_gateways && !is_kept_right(vni)) {
-            all.insert(vni);
-        }
-    }
-    for (const auto& [vni, bridge] : with_machines_) {
-        if (is_filtered_for_machines(vni, bridge) && !is_planted(defect::refused_unfiltered)) {
-            all.insert(vni);
-        }
-    }
-    return all;
-}
-
 std::map<std::uint32_t, int> client_networks::mtus_to_write() const {
     std::map<std::uint32_t, int> all;
     for (const auto& [vni, row] : rows_) {
@@ -233,6 +112,9 @@ std::optional<time_point> client_networks::next_try() const {
         // One that waits is seen again when they were read, or then.
         if (row.wanted && row.wish > names_of_) {
             first = std::min(first.value_or(time_point::max()), row.wished + longest_for_names);
+        }
+        if (row.wanted && row.waits_for_note) {
+            first = std::min(first.value_or(time_point::max()), *row.waits_for_note + longest_for_note);
         }
         if (row.pause.until()) {
             first = std::min(first.value_or(time_point::max()), *row.pause.until());
@@ -353,6 +235,20 @@ std::string client_networks::why_not_yet(const policy::network_plan& plan, const
     return {};
 }
 
+// It is being noted, and that is no trouble yet.
+bool client_networks::waits_for_note(network_row& row, const std::string& not_noted) const {
+    if (not_noted.empty() || bridges_.is_noted() || !row.trouble.empty()) {
+        row.waits_for_note.reset();
+        return false;
+    }
+    row.waits_for_note = row.waits_for_note.value_or(node_.clock().now());
+    const bool is_too_long = node_.clock().now() >= *row.waits_for_note + longest_for_note;
+    if (is_too_long) {
+        row.waits_for_note.reset();
+    }
+    return !is_too_long;
+}
+
 async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const model::network_state& seen) {
     auto* row = find(vni);
     if (row == nullptr || !row->wanted) {
@@ -369,6 +265,8 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     const bool is_due = row->pause.is_over(node_.clock().now());
     bool has_changed = false;
     const bool was_right = row->memory.was_right;
+    const auto not_noted = plan.steps.empty() ? std::string() : why_not_yet(plan, seen);
+    const bool waits = waits_for_note(*row, not_noted);
     if (plan.is_right()) {
         row->standing = row->wanted;
     } else if (plan.is_refused && plan.stays && !row->standing) {  // a daemon before this one had it so
@@ -384,10 +282,10 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
             row->memory.was_right = false;
             row->pause.failed(node_.clock().now());
         }
-    } else if (auto why = why_not_yet(plan, seen); is_due && !why.empty()) {
+    } else if (is_due && !not_noted.empty() && !waits) {
         row->pause.failed(node_.clock().now());
-        row->trouble = std::move(why);
-    } else if (is_due) {
+        row->trouble = not_noted;
+    } else if (is_due && !waits) {
         for (const auto& what : plan.damage) {
             ++work_.counts().repairs;
             node_.log.warning(message::network_damaged, name_of(vni) + ": " + what + ", repairing it");
@@ -413,6 +311,8 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     if (!row->trouble.empty()) {
         said.push_back({message::network_failed, true, name_of(vni) + ": " + row->trouble + ", trying again"});
     }
+    add_consequences(vni, *row, said);
+    add_strange_addresses(vni, *row, seen, said);
     remarks_.tell(name_of(vni), std::move(said));
     co_return has_changed;
 }

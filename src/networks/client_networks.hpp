@@ -32,7 +32,8 @@ struct network_row {
     std::optional<model::client_network> as_managed{};  // a bridged one, as it may have been before
     bool is_gone = false;
     policy::network_memory memory;
-    std::optional<policy::network_plan> plan;  // of the last look
+    std::optional<policy::network_plan> plan;    // of the last look
+    std::optional<time_point> waits_for_note{};  // since when, for a link that is being put on record
     retry_pause pause;
     std::string trouble;                      // why the last try failed
     std::optional<model::network_type> type;  // that it had last
@@ -65,8 +66,8 @@ public:
     [[nodiscard]] std::uint64_t wanted_count() const { return wants_; }
 
     [[nodiscard]] const std::map<std::uint32_t, network_row>& rows() const { return rows_; }
-    // Those that are not refused: what they want of the primary may be given to them. Says who of them gets no
-    // gateway, and who overlaps another.
+    // Those that are not refused, and as they were those whose keys cannot be used any more: what they want of the
+    // primary may be given to them. Says who of them gets no gateway, and who overlaps another.
     std::vector<model::client_network> tell_gateways();
     // What this host reaches by itself, at the last look: networks whose gateways would change that get none.
     [[nodiscard]] const std::vector<policy::host_reach>& reach() const { return reach_; }
@@ -98,6 +99,14 @@ private:
     async::awaitable<bool> settle_row(std::uint32_t vni, const model::network_state& seen);
     async::awaitable<bool> remove_row(std::uint32_t vni, const model::network_state& seen);
     void tell_overlaps(std::span<const model::client_network> all);
+    // As what it is there, for its gateways; null: it has none of the primary.
+    [[nodiscard]] const model::client_network* served(std::uint32_t vni, const network_row& row) const;
+    [[nodiscard]] static std::vector<policy::network_remark> remarks_on_keys(std::uint32_t vni, const network_row& row,
+                                                                             const model::parsed_network& parsed);
+    void add_consequences(std::uint32_t vni, const network_row& row, std::vector<policy::network_remark>& said) const;
+    void add_strange_addresses(std::uint32_t vni, const network_row& row, const model::network_state& seen,
+                               std::vector<policy::network_remark>& said) const;
+    bool waits_for_note(network_row& row, const std::string& not_noted) const;
     // What the bridge of a network that is gone is known by.
     [[nodiscard]] int own_bridge_of(std::uint32_t vni, const model::network_state& seen) const;
     void record_links(const model::network_state& seen);

@@ -51,6 +51,14 @@ public:
     void plan(network_plan& into) const {
         const auto* bridge = is_foreign_ ? nullptr : bridge_;
         const auto* user = find_user(bridge);
+        if (const auto address = user == nullptr ? given_address(bridge) : std::string(); !address.empty()) {
+            into.left.insert(vni_);
+            into.remarks.push_back({message::network_left_alone, false,
+                                    fmt::format("network {} is gone, but {} has {}, which somebody gave to it: its "
+                                                "links stay until that is gone",
+                                                vni_, bridge->name, address)});
+            return;
+        }
         if (user != nullptr) {
             into.left.insert(vni_);
             into.remarks.push_back(
@@ -96,6 +104,14 @@ private:
     // A base that stays loses nothing with a bridge of the network's own.
     [[nodiscard]] bool is_released(const network_link* link) const {
         return link == used_ && (bridge_->index == own_bridge_ || links_.recorded(*link) != nullptr);
+    }
+
+    // On the bridge of a bridged network, where nobody of the cluster has one: the host may be reached by it. "": none.
+    [[nodiscard]] std::string given_address(const network_link* bridge) const {
+        const bool is_bridged = bridge != nullptr && links_.has_base(*bridge, vni_, network_type::bridged);
+        const auto there = is_bridged ? seen_.addresses_of(bridge->index) : std::vector<model::link_address>();
+        const auto found = std::ranges::find_if(there, is_given);
+        return found == there.end() ? std::string() : found->address.text();
     }
 
     // Something beside its own links that would lose what it stands on or is a port of, or that has one as its port.

@@ -268,11 +268,13 @@ TEST_F(whose_links_test, a_bridge_that_somebody_made_in_the_place_of_a_networks_
     make_theirs();
     EXPECT_FALSE(within(35s, [&] { return addresses(hv1, "vmbr1002") != "192.0.2.5/24"; }))
         << addresses(hv1, "vmbr1002") << hv1.log();
+    const std::string refused = "network 1002: vmbr1002 is somebody else's: it has the address 192.0.2.5/24";
+    EXPECT_EQ(hv1.times_logged(refused + ": its gateway fd00:2::1/64 is not set on this node"), 1U) << hv1.log();
+    EXPECT_EQ(hv1.times_logged(refused), 1U) << hv1.log();
     change(1002, {{"/nettype", "bridged"}});
     EXPECT_FALSE(within(35s, [&] { return addresses(hv1, "vmbr1002") != "192.0.2.5/24"; }))
         << addresses(hv1, "vmbr1002") << hv1.log();
-    EXPECT_EQ(hv1.times_logged("network 1002: vmbr1002 is somebody else's: it has the address 192.0.2.5/24"), 1U)
-        << hv1.log();
+    EXPECT_EQ(hv1.times_logged(refused), 2U) << "as what it is to be now, which has no gateway" << hv1.log();
     // Once it has gone the network is what it is to be.
     ASSERT_TRUE(hv1.kernel.apply(model::delete_link{"vmbr1002"}));
     EXPECT_TRUE(within(5s, [&] { return link(hv1, "vlan1002").find("master vmbr1002") != std::string::npos; }))
@@ -288,6 +290,63 @@ TEST_F(whose_links_test, a_bridge_with_an_address_that_no_key_names_is_the_hosts
     EXPECT_FALSE(within(35s, [&] { return addresses(hv1, "vmbr1003") != "10.1.3.77/24"; }))
         << addresses(hv1, "vmbr1003") << hv1.log();
     EXPECT_TRUE(hv1.logged("network 1003: vmbr1003 is somebody else's: it has the address 10.1.3.77/24"));
+}
+
+// As a host has it whose VLANs are called as PVC's own deployment tool calls them: nothing is wrong with that, however
+// long the record takes.
+TEST_F(whose_links_test, a_link_that_is_used_is_no_error_while_that_is_being_noted) {
+    auto& hv1 = stage();
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan401", "ens7", 401}));
+    beat(1s);
+    hv1.host.disk_time = 2s;
+    put_network(401, {{"/nettype", "bridged"}});
+    EXPECT_FALSE(within(1500ms, [&] { return link(hv1, "vlan401").find("master") != std::string::npos; }))
+        << "not before it is noted";
+    EXPECT_TRUE(within(3s, [&] { return link(hv1, "vlan401").find("master vmbr401") != std::string::npos; }))
+        << hv1.log();
+    beat(10s);
+    EXPECT_FALSE(hv1.logged("network 401")) << hv1.log();
+}
+
+// The host may be reached by it.
+TEST_F(whose_links_test, an_address_that_somebody_gave_to_the_bridge_of_a_bridged_network_is_told_of_and_stays) {
+    auto& hv1 = stage();
+    put_network(401, {{"/nettype", "bridged"}});
+    ASSERT_TRUE(within(5s, [&] { return link(hv1, "vlan401").find("master vmbr401") != std::string::npos; }));
+    beat(1s);
+    hv1.kernel.add("vmbr401", "192.0.2.10/24");
+    beat(60s);
+    EXPECT_EQ(hv1.times_logged("network 401: vmbr401 has 192.0.2.10/24, which is nobody's of the cluster: it stays"),
+              1U)
+        << hv1.log();
+    for (const bool with_restart : {false, true}) {
+        remove_network(401);
+        beat(30s);
+        EXPECT_EQ(addresses(hv1, "vmbr401"), "192.0.2.10/24") << hv1.log();
+        EXPECT_TRUE(hv1.logged("network 401 is gone, but vmbr401 has 192.0.2.10/24, which somebody gave to it"))
+            << hv1.log();
+        EXPECT_NE(link(hv1, "vlan401"), "gone") << "it leads nowhere without";
+        if (!with_restart) {
+            hv1.kill();
+            start(hv1);
+        }
+    }
+    hv1.kernel.remove("vmbr401", *parse_host_address("192.0.2.10/24"));
+    EXPECT_TRUE(within(5s, [&] { return link(hv1, "vmbr401") == "gone" && link(hv1, "vlan401") == "gone"; }))
+        << hv1.log();
+}
+
+// What its primary left on it goes, and is told of as that alone.
+TEST_F(whose_links_test, a_gateway_of_a_network_that_becomes_a_bridged_one_is_nobody_elses) {
+    auto& hv1 = stage_primary();
+    put_network(1002, {{"/ip4_network", "10.1.2.0/24"}, {"/ip4_gateway", "10.1.2.1"}});
+    ASSERT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1002") == "10.1.2.1/24"; })) << hv1.log();
+    change(1002, {{"/nettype", "bridged"}});
+    EXPECT_TRUE(within(5s, [&] { return addresses(hv1, "vmbr1002").empty(); })) << hv1.log();
+    beat(5s);
+    EXPECT_FALSE(hv1.logged("which is nobody's of the cluster")) << hv1.log();
+    remove_network(1002);
+    EXPECT_TRUE(within(5s, [&] { return link(hv1, "vmbr1002") == "gone"; })) << hv1.log();
 }
 
 // Else the daemon after this one would take it for what a daemon had made.
