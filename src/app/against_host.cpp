@@ -82,7 +82,7 @@ recorded_links links_of_record(services::host& host, const config::node_config& 
 
 // What a start decides before ZooKeeper is read (networking.md 6 "Stale addresses").
 policy::leftover_lines leftovers_of(const config::node_config& config, const model::network_state& seen,
-                                    services::host& host, const recorded_links& own, const policy::whose_links& whose,
+                                    services::host& host, const recorded_links& own, const policy::whose_links* whose,
                                     boot_time now, host_comparison& out) {
     const auto boot_id = host.facts().boot_id;
     const auto text = read_record(host, core::heartbeat_note_path(config), out);
@@ -91,7 +91,7 @@ policy::leftover_lines leftovers_of(const config::node_config& config, const mod
     view.was_primary = noted.was_primary;
     view.heartbeat_age = noted.beat ? std::optional<duration>(now - *noted.beat) : std::nullopt;
     view.times = {config.keepalive_interval, config.fence_intervals, config.suicide_intervals};
-    return policy::describe_leftovers(view, policy::found_of_primary(config, seen, own.bridges, &whose));
+    return policy::describe_leftovers(view, policy::found_of_primary(config, seen, own.bridges, whose));
 }
 
 // The host's own rules in the table of client networks: what static files made in this boot is none of them.
@@ -160,15 +160,18 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
     policy::whose_links whose{std::move(own.bases)};
+    bool are_names_known = false;
     loop.run("names", [&]() -> async::awaitable<void> {
         auto named = co_await networks::names_of_host(host);
+        are_names_known = named.has_value();
         if (named) {
             whose.named = *std::move(named);
         } else {
             out.warnings.push_back(named.error().text());
         }
     });
-    auto leftovers = leftovers_of(config, *seen, host, own, whose, loop.clock().boot_now(), out);
+    auto leftovers =
+        leftovers_of(config, *seen, host, own, are_names_known ? &whose : nullptr, loop.clock().boot_now(), out);
     std::ranges::move(leftovers.changes, std::back_inserter(out.lines));
     if (const auto others = replaced_rules(config, host, filter); !others.empty()) {
         out.lines.push_back("firewall: would replace all of table inet filter, which has " + others +
@@ -187,16 +190,8 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     if (!leftovers.condition.empty()) {
         out.lines.push_back(std::move(leftovers.condition));
     }
-    if (const auto swept = policy::links_to_sweep(config, *seen, own.bridges, whose); !swept.empty()) {
-        out.lines.push_back("if no client network has such a number: would remove, as left by a node daemon: " +
-                            join(swept, ", "));
-    }
-    for (const auto& one : policy::kept_bridges({}, config, *seen, own.bridges, whose)) {
-        out.lines.push_back("left alone, unless a client network has its number: " + one);
-    }
-    for (const auto& one : policy::foreign_links(config, *seen, own.bridges, whose)) {
-        out.lines.push_back("left alone, though a client network may want its name: " + one);
-    }
+    std::ranges::move(policy::describe_sweep(config, *seen, own.bridges, whose, are_names_known),
+                      std::back_inserter(out.lines));
     return out;
 }
 

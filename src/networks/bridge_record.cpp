@@ -54,12 +54,13 @@ void bridge_record::note_unknown(const model::network_state& seen) {
 }
 
 void bridge_record::set_named(const std::optional<std::set<std::string, std::less<>>>& names) {
+    if (!names) {
+        return;  // each bridge may be named
+    }
     if (!whose_) {
         whose_ = policy::whose_links{bases_};
     }
-    if (names) {
-        whose_->named = *names;
-    }
+    whose_->named = *names;
 }
 
 void bridge_record::update(policy::own_bridges now, policy::own_bases bases) {

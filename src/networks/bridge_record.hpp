@@ -29,7 +29,7 @@ public:
     [[nodiscard]] const policy::host_ports& ports() const { return ports_; }
     // With the first look: what a record that could not be read may have said of bases.
     void note_unknown(const model::network_state& seen);
-    // What tells whose a link is; null until the names of the host's own links were asked for.
+    // What tells whose a link is; null until the names of the host's own links could be read.
     [[nodiscard]] const policy::whose_links* whose() const { return whose_ ? &*whose_ : nullptr; }
     // By files of the host itself. None: they cannot be read; what was known before stays.
     void set_named(const std::optional<std::set<std::string, std::less<>>>& names);

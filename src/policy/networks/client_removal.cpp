@@ -1,6 +1,7 @@
 // What a client network leaves behind. A link goes only if it is exactly what this daemon would have made, and nobody
 // else uses it. Order: nothing passes any more, then the bridge, then what it stood on.
 #include "own_links.hpp"
+#include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/networks/client_plan.hpp"
 
 #include <fmt/format.h>
@@ -294,6 +295,28 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
     }
     std::ranges::sort(all);
     return all;
+}
+
+std::vector<std::string> describe_sweep(const config::node_config& config, const model::network_state& seen,
+                                        const own_bridges& own, const whose_links& whose, bool are_names_known) {
+    std::vector<std::string> lines;
+    if (const auto swept = links_to_sweep(config, seen, own, whose); !swept.empty()) {
+        lines.push_back((are_names_known ? "if no client network has such a number: would remove, as left by a node "
+                                           "daemon: "
+                                         : "left by a node daemon, and left alone as long as what this host's own "
+                                           "configuration names is not known: ") +
+                        join(swept, ", "));
+    }
+    for (const auto& one : plan_sweep({}, config, seen, own, whose).remarks) {
+        lines.push_back("left alone for now: " + one.text);
+    }
+    for (const auto& one : kept_bridges({}, config, seen, own, whose)) {
+        lines.push_back("left alone, unless a client network has its number: " + one);
+    }
+    for (const auto& one : foreign_links(config, seen, own, whose)) {
+        lines.push_back("left alone, though a client network may want its name: " + one);
+    }
+    return lines;
 }
 
 }  // namespace pvc::policy

@@ -154,6 +154,29 @@ TEST_F(whose_links_test, what_cannot_be_read_may_name_anything) {
     EXPECT_NE(link(hv1, "vlan400"), "gone");
 }
 
+// Nor do addresses that a node daemon may have left, on a bridge that may be named: what could not be read is unknown.
+TEST_F(whose_links_test, addresses_stay_on_a_bridge_that_may_be_named) {
+    auto& hv1 = add_networked();
+    const std::string path = "/etc/network/interfaces";
+    hv1.host.files[path] = "auto vmbr400\n";
+    hv1.host.broken.insert_or_assign(path, failure(errc::io, path, "Input/output error"));
+    for (const auto* vni : {"400", "401"}) {
+        const std::string bridge = std::string("vmbr") + vni;
+        ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{bridge}));
+        ASSERT_TRUE(hv1.kernel.apply(
+            model::make_vxlan{std::string("vxlan") + vni, "ens5", static_cast<std::uint32_t>(std::stoi(vni))}));
+        ASSERT_TRUE(hv1.kernel.apply(model::set_master{std::string("vxlan") + vni, bridge}));
+        hv1.kernel.add(bridge, std::string("192.0.2.") + vni[2] + "/32");
+    }
+    start(hv1);
+    beat(30s);
+    EXPECT_EQ(addresses(hv1, "vmbr400") + " " + addresses(hv1, "vmbr401"), "192.0.2.0/32 192.0.2.1/32") << hv1.log();
+    hv1.host.broken.erase(path);
+    EXPECT_TRUE(within(30s, [&] { return link(hv1, "vmbr401") == "gone"; })) << hv1.log();
+    beat(30s);
+    EXPECT_EQ(addresses(hv1, "vmbr400"), "192.0.2.0/32") << "it is named";
+}
+
 // Killed between the creation of a base and what follows: it was recorded before.
 TEST_F(whose_links_test, a_base_that_is_made_is_on_record_before) {
     auto& hv1 = add_networked();

@@ -72,9 +72,9 @@ struct network_plan {
 [[nodiscard]] std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& network);
 
 // The links of a network that is no more, of either type: nothing where they are not this daemon's (ruling 79), or
-// others use them (the remark says so). `own_bridge`: the index of the bridge that is
-// the network's own (network_memory); any other one stays if it is named, if its base is not in it and it has an
-// address, STP, or a port that leads out, or if it is one of kept_bridges.
+// others use them, or somebody gave the bridge of a bridged one an address (the remark says so). `own_bridge`: the
+// index of the bridge that is the network's own (network_memory); any other one stays if it is named, if its base is
+// not in it and it has an address, STP, or a port that leads out, or if it is one of kept_bridges.
 [[nodiscard]] network_plan plan_removal(std::uint32_t vni, const config::node_config& config,
                                         const model::network_state& seen, int own_bridge = 0,
                                         const whose_links& whose = {});
@@ -102,6 +102,12 @@ struct network_plan {
 [[nodiscard]] std::vector<std::string> links_to_sweep(const config::node_config& config,
                                                       const model::network_state& seen, const own_bridges& own,
                                                       const whose_links& whose);
+
+// All of these in words, as a start would do it: what would go, and what would not and why. Nothing goes as long as
+// what the host's own configuration names is not known.
+[[nodiscard]] std::vector<std::string> describe_sweep(const config::node_config& config,
+                                                      const model::network_state& seen, const own_bridges& own,
+                                                      const whose_links& whose, bool are_names_known);
 
 // A bridge vmbr<N> in which machines have ports, as they have to be filtered whatever becomes of its network: not the
 // host's own, and none that the host itself is reached over (another port, and addresses that are no gateways).
