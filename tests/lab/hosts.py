@@ -1,6 +1,7 @@
 """Hosts as people have them before the daemon is installed, on a real kernel: drawn by number (`pvcnoded-sim hosts --text`), made by
 commands, seen before and after. What may change is the table "What of a host changes" of docs/operating.md, as in the simulator."""
 import fnmatch
+import ipaddress
 import json
 import os
 import re
@@ -27,6 +28,10 @@ def exceptions():
         part = file.read().split('\n### What of a host changes\n')[1].split('\n#')[0]
     rows = [line.split('|')[1] for line in part.splitlines() if line.startswith('| `')]
     return [pattern for row in rows for pattern in re.findall(r'`([^`]+)`', row)]
+
+
+def network_of(gateway):
+    return str(ipaddress.ip_network(gateway, strict=False))
 
 
 def shape(host):

@@ -264,7 +264,8 @@ result<void> sim_kernel::set_master(device& which, const std::string& master) {
         return refused(which.is.name, "Device or resource busy");
     }
     which.is.master = 0;  // also where the other one does not take it
-    if (which.is.is_loopback || which.is.kind == "bridge") {
+    const bool has_no_frames = which.is.kind == "tun" && which.is.hardware == model::hardware_address();
+    if (which.is.is_loopback || which.is.kind == "bridge" || has_no_frames) {
         return refused(which.is.name, "Invalid argument");
     }
     which.is.master = bridge->is.index;

@@ -14,7 +14,7 @@ void add_drawn(const drawn_link& one, sim_kernel& kernel) {
     }
     model::network_link link;
     link.name = one.name;
-    link.kind = one.kind;
+    link.kind = one.kind == "tunnel" ? "tun" : one.kind;
     link.mtu = one.mtu;
     link.is_up = true;
     link.has_stp = one.has_stp;
@@ -25,7 +25,11 @@ void add_drawn(const drawn_link& one, sim_kernel& kernel) {
         link.vxlan->vni = one.number;
         link.vxlan->port = one.port;
     }
-    kernel.add_link(std::move(link), one.on, one.port_of);
+    const bool is_tap = one.kind == "tun";
+    kernel.add_link(link, one.on, one.port_of);
+    if (is_tap) {  // a tunnel of packets has no hardware address
+        ignore(kernel.apply(model::set_hardware{one.name, {0xfe, 0x54, 0, 0, 0, 1}}), "it is there");
+    }
     if (one.kind == "veth") {
         model::network_link other;
         other.name = one.name + "p";

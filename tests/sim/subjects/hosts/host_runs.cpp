@@ -5,6 +5,7 @@
 #include "pvcnoded/policy/networks/host_plan.hpp"
 #include "pvcnoded/policy/networks/ifupdown.hpp"
 #include "pvcnoded/policy/networks/router_settings.hpp"
+#include "sim/subjects/hosts/host_picture.hpp"
 #include "sim/subjects/hosts/random_host.hpp"
 #include "sim/world/cluster.hpp"
 
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <map>
 #include <ostream>
 #include <ranges>
@@ -25,121 +25,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::string_view heading = "### What of a host changes";
 constexpr std::string_view upstream_gateway = "10.98.1.250";
 constexpr std::string_view gateway_of_two = "fd00:7::2/127";
-
-std::vector<std::string> read_exceptions() {
-    std::vector<std::string> all;
-    for (const auto* path : {"docs/operating.md", "/usr/share/doc/pvcnoded/docs/operating.md"}) {
-        std::ifstream in(path);
-        bool is_there = false;
-        for (std::string line; std::getline(in, line);) {
-            is_there = line.starts_with("#") ? line == heading : is_there;
-            const auto begin = line.find('`');
-            if (is_there && line.starts_with("| `") && begin != std::string::npos) {
-                // The first column may name several.
-                const auto column = line.substr(0, line.find('|', 1));
-                for (auto at = begin; at != std::string::npos;) {
-                    const auto end = column.find('`', at + 1);
-                    if (end == std::string::npos) {
-                        break;
-                    }
-                    all.push_back(column.substr(at + 1, end - at - 1));
-                    at = column.find('`', end + 1);
-                }
-            }
-        }
-        if (!all.empty()) {
-            break;
-        }
-    }
-    return all;
-}
-
-std::string link_words(const model::network_state& seen, const model::network_link& link) {
-    return fmt::format("{} mtu {}{}{}", link.is_up ? "up" : "down", link.mtu,
-                       link.master == 0 ? std::string() : fmt::format(" port of {}", seen.name_of(link.master)),
-                       link.has_stp ? " with STP" : "");
-}
-
-// What nothing changes: another one of its name is another link.
-std::string link_identity(const model::network_link& link) {
-    return fmt::format("index {}, {} on {}{}{}", link.index, link.kind.empty() ? "a card" : link.kind, link.lower,
-                       link.vlan_id ? fmt::format(" id {}", *link.vlan_id) : "",
-                       link.vxlan ? fmt::format(" VNI {} port {}", link.vxlan->vni, link.vxlan->port) : "");
-}
-
-using host_picture = std::map<std::string, std::string>;
-
-// The link over which packets to that address go, by the main table, and not by a default route; "": by none.
-std::string way_to(const model::network_state& seen, const std::string& where) {
-    const auto to = *parse_address(where);
-    int best = 0;
-    std::uint32_t best_metric = 0;
-    std::string by;
-    const auto take = [&](const host_address& network, int link, std::uint32_t metric) {
-        const auto* over = seen.find(link);
-        const bool is_better = network.prefix > best || (network.prefix == best && metric < best_metric);
-        const bool fits =
-            network.address.is_v4() && network.prefix > 0 && is_better && over != nullptr && over->is_up &&
-            ip::network_v4(to.to_v4(), static_cast<std::uint16_t>(network.prefix)).canonical() ==
-                ip::network_v4(network.address.to_v4(), static_cast<std::uint16_t>(network.prefix)).canonical();
-        if (fits) {
-            best = network.prefix;
-            best_metric = metric;
-            by = over->name;
-        }
-    };
-    for (const auto& one : seen.connected_routes()) {
-        take(one.network, one.link, one.metric);
-    }
-    for (const auto& one : seen.link_routes()) {
-        if (one.table == model::main_table) {
-            take(one.is.to, one.link, one.is.metric);
-        }
-    }
-    return by;
-}
-
-host_picture picture_of(const sim_node& node) {
-    host_picture all;
-    const auto& seen = node.kernel.state();
-    for (const auto& link : seen.links()) {
-        all["link " + link.name] = link_words(seen, link);
-        all["identity " + link.name] = link_identity(link);
-        if (node.kernel.has_advertised_route(link.name)) {
-            all["route " + link.name + " advertised"] = "there";
-        }
-    }
-    for (const auto& one : seen.addresses()) {
-        const auto& address = one.address.address;
-        if (address.is_v4() || !address.to_v6().is_link_local()) {
-            all[fmt::format("address {} {}", seen.name_of(one.link), one.address.text())] =
-                std::string(one.is_permanent ? "permanent" : "with a lifetime") +
-                (one.lifetime.is_deprecated() ? " deprecated: " : ": ") +
-                to_text(model::add_address{.device = {},
-                                           .address = one.address,
-                                           .scope = one.scope,
-                                           .peer = one.peer,
-                                           .settings = one.settings});
-        }
-    }
-    for (const auto& one : seen.link_routes()) {
-        all[fmt::format("route {} {} table {}", seen.name_of(one.link), to_text(one.is), one.table)] =
-            "there" + one.is.settings;
-    }
-    for (const auto& [key, value] : node.kernel.sysctls().all()) {
-        all["setting " + key] = value;
-    }
-    all["tables of others"] = node.filter_table.foreign_text();
-    for (const auto& [path, text] : node.host.files) {
-        if (path.starts_with("/etc/")) {
-            all["file " + path] = text;
-        }
-    }
-    return all;
-}
+constexpr int least_prefix = 8;  // of IPv4: what is wider is as good as a default route
 
 // One run.
 class hosted_cluster {
@@ -158,6 +46,7 @@ public:
     }
 
     host_run run() {
+        make_filter();
         before_ = picture_of(node());
         for (const auto& one : probes_of(host_)) {
             ways_[one] = way_to(node().kernel.state(), one);
@@ -168,6 +57,7 @@ public:
         pass(60s);
         expect(node().is_ready(), "the daemon is not ready");
         compare_with_said(expected);
+        compare_with_swept();
         look_at_router_settings();
         look_at_default_route();
         compare("after the start");
@@ -190,6 +80,9 @@ public:
         world_.ensemble.put("/config/primary_node", "hv1");
         pass(30s);
         compare("after the role went away and came back");
+        if (host_.filter == drawn_filter::of_host) {
+            node().filter_table.take_place("input");  // somebody changes what is the daemon's own by now
+        }
         // As zebra does, which then looks at what routers said.
         ignore(node().kernel.apply(model::set_sysctl{"net/ipv6/conf/all/forwarding", "0"}), "it can be set");
         pass(60s);
@@ -211,6 +104,7 @@ public:
         pass(60s);
         compare("after all networks were removed");
         look_for_rest();
+        look_at_copies();
         return {host_.seed, wrong_, {host_.kinds.begin(), host_.kinds.end()}};
     }
 
@@ -267,6 +161,18 @@ private:
         }
     }
 
+    // By programs: the host's own service has put its rules there, or one owns the table.
+    void make_filter() {
+        if (host_.filter == drawn_filter::of_host) {
+            first("host-firewall hv1");
+            for (const auto& one : host_.tables) {
+                node().filter_table.touch_table(one.name);  // it takes all others away first
+            }
+        } else if (host_.filter == drawn_filter::of_program) {
+            node().filter_table.make_owned();
+        }
+    }
+
     // The steps of the text that an operator reads before (app/against_host.cpp), from the same functions.
     std::vector<std::string> said_before() {
         std::vector<std::string> all;
@@ -296,7 +202,31 @@ private:
             }
         }
         foreign_ = policy::foreign_links(config, seen, {}, whose);
+        const bool is_known = host_.are_names_known;
+        for (auto& name : is_known ? policy::links_to_sweep(config, seen, {}, whose) : std::vector<std::string>()) {
+            swept_.insert(std::move(name));
+        }
+        // No record of this boot says that this node was primary.
+        removed_ = policy::found_of_primary(config, seen, {}, is_known ? &whose : nullptr);
         return all;
+    }
+    // What a node daemon left goes as far as that was said, and stays otherwise.
+    void compare_with_swept() {
+        const auto& kernel = node().kernel;
+        const auto judge = [&](bool is_there, bool is_said, const std::string& what) {
+            expect(is_there != is_said,
+                   (is_said ? "said before to go, and not gone: " : "gone, and not said before: ") + what);
+        };
+        for (const auto& link : host_.links) {
+            judge(kernel.has_device(link.name), swept_.contains(link.name), link.name);
+        }
+        for (const auto& one : host_.addresses) {
+            const policy::placed_address place{one.device, one.address};
+            const bool is_said = std::ranges::find(removed_, place) != removed_.end();
+            if (left_.contains(one.device) && kernel.has_device(one.device)) {
+                judge(kernel.has(one.device, one.address), is_said, place.text());
+            }
+        }
     }
     void compare_with_said(std::vector<std::string> said) {
         const auto& done = node().network.calls;
@@ -403,7 +333,9 @@ private:
     // Bridges of the host in which no machine has a port.
     void look_at_filter(std::string_view when) {
         for (const auto& one : host_.links) {
-            const bool is_hosts = one.kind == "bridge" && one.owner == link_owner::host;
+            const bool has_machine = std::ranges::any_of(
+                host_.links, [&](const auto& port) { return port.kind == "tun" && port.port_of == one.name; });
+            const bool is_hosts = one.kind == "bridge" && one.owner == link_owner::host && !has_machine;
             expect(!is_hosts || node().filter_table.text().find(one.name) == std::string::npos,
                    fmt::format("{}: {}, which is the host's own, is filtered", when, one.name));
         }
@@ -417,6 +349,13 @@ private:
                    fmt::format("no primary has {} of network 1001", gateway));
         }
         for (const auto& one : host_.networks) {
+            const auto gateway = parse_host_address(one.gateway);
+            const bool is_as_default = gateway && gateway->prefix < least_prefix;
+            expect(!is_as_default || std::ranges::none_of(world_.members,
+                                                          [&](const auto& member) {
+                                                              return member->node.kernel.answers(gateway->address);
+                                                          }),
+                   fmt::format("network {} has a gateway, and is as good as a default route", one.vni));
             const auto name = fmt::format("vmbr{}", one.vni);
             const bool was_there = before_.contains("link " + name);
             const auto base = fmt::format("{}{}", one.is_managed ? "vxlan" : "vlan", one.vni);
@@ -472,8 +411,24 @@ private:
         for (const auto& link : node().kernel.state().links()) {
             const bool is_hosts = link.name == "brcluster" || link.name == "brstorage" || link.name == "brupstream";
             expect(is_hosts || before_.contains("link " + link.name), link.name + " is left behind");
-            expect(!left_.contains(link.name), link.name + " of a network that is gone stays");
+            const bool is_of_network = std::ranges::any_of(host_.networks, [&](const auto& one) {
+                return link.name == fmt::format("vmbr{}", one.vni) || link.name == fmt::format("vxlan{}", one.vni);
+            });
+            const bool may_stay = !host_.are_names_known && !is_of_network;
+            expect(!left_.contains(link.name) || may_stay, link.name + " of a network that is gone stays");
         }
+    }
+    // What the host had in table inet filter is kept once; what somebody did to the daemon's own table is not.
+    void look_at_copies() {
+        const std::string copy = "/var/lib/pvc/nftables-before";
+        const auto& files = node().host.files;
+        expect(files.contains(copy) == (host_.filter == drawn_filter::of_host),
+               host_.filter == drawn_filter::of_host ? "the host's own firewall is not kept"
+                                                     : "a firewall is kept that the host did not have");
+        expect(!files.contains(copy + ".2"), "a second firewall is kept, which the host did not have");
+        expect(host_.filter != drawn_filter::of_program ||
+                   node().logged("table inet filter belongs to another running program"),
+               "nobody said that another program owns table inet filter");
     }
 
     drawn_host host_;
@@ -483,15 +438,12 @@ private:
     std::set<std::string> left_;
     std::set<std::string> used_;
     std::vector<std::string> foreign_;
+    std::set<std::string> swept_;
+    std::vector<policy::placed_address> removed_;
     std::string wrong_;
 };
 
 }  // namespace
-
-const std::vector<std::string>& host_exceptions() {
-    static const auto all = read_exceptions();
-    return all;
-}
 
 host_run run_host(std::uint64_t seed, bool all) {
     return hosted_cluster(seed, all).run();

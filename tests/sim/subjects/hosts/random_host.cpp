@@ -49,6 +49,7 @@ public:
         draw_files();
         draw_networks();
         draw_odd(host_, of_, host_.cards.size() < names_.size() ? names_[host_.cards.size()] : std::string());
+        draw_further(host_, of_);
         return std::move(host_);
     }
 
@@ -368,6 +369,8 @@ std::string commands_of(const drawn_link& link) {
         add(fmt::format("ip link add {} type bridge stp_state {}", link.name, link.has_stp ? 1 : 0));
     } else if (link.kind == "tun") {
         add(fmt::format("ip tuntap add {} mode tap", link.name));
+    } else if (link.kind == "tunnel") {
+        add(fmt::format("ip tuntap add {} mode tun", link.name));
     } else if (link.kind == "veth") {
         add(fmt::format("ip link add {} type veth peer name {}p", link.name, link.name));
     } else if (link.kind == "macvlan") {
@@ -397,6 +400,7 @@ std::string command_of(const drawn_route& route) {
         all += fmt::format(" nexthop via {} dev {}", way.gateway->to_string(), route.device);
     }
     all += route.is.ways.empty() ? " dev " + route.device : "";
+    all += route.is.is_onlink ? " onlink" : "";
     all += is_dhcp ? " proto dhcp" : route.is.protocol == protocol_of_kernel ? " proto kernel scope link" : "";
     all += route.is.source ? " src " + route.is.source->to_string() : "";
     all += route.is.metric == 0 ? "" : fmt::format(" metric {}", route.is.metric);
@@ -470,11 +474,11 @@ std::string host_text(const drawn_host& host) {
     return fmt::format(
         R"({{"seed": {}, "kinds": {}, "devices": {{"upstream": {}, "cluster": {}, "storage": {}, "bridge": {}}}, )"
         R"("has_gateway": {}, "cards": {}, "left": {}, "bare": {}, "commands": {}, "tables": {}, "files": {}, )"
-        R"("networks": {}, "probes": {}}})",
+        R"("networks": {}, "probes": {}, "names_known": {}}})",
         host.seed, list_of(host.kinds, quoted), quoted(host.upstream), quoted(host.cluster), quoted(host.storage),
         quoted(host.bridge), host.has_gateway, list_of(host.cards, quoted), names_of(link_owner::left),
         names_of(link_owner::bare), list_of(commands_of(host), quoted), list_of(host.tables, table), files,
-        list_of(host.networks, network), list_of(probes_of(host), quoted));
+        list_of(host.networks, network), list_of(probes_of(host), quoted), host.are_names_known);
 }
 
 }  // namespace pvc::sim

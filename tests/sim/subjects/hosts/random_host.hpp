@@ -37,7 +37,9 @@ enum class link_owner : std::uint8_t {
 
 struct drawn_link {
     std::string name;
-    std::string kind{};        // "bond", "vlan", "vxlan", "bridge", "dummy", "tun", "veth", "macvlan", "vrf"; "" a card
+    // "bond", "vlan", "vxlan", "bridge", "dummy", "tun" (a tap), "tunnel" (a tun of packets), "veth", "macvlan", "vrf";
+    // "" a card.
+    std::string kind{};
     std::string on{};          // what it stands on
     std::uint32_t number = 0;  // VLAN id, VNI, or the table of a VRF
     std::uint16_t port = 4789;
@@ -66,6 +68,9 @@ struct drawn_setting {
     std::string key;
     std::string value;
 };
+
+// Table inet filter, where simulated machines have one that no node daemon made.
+enum class drawn_filter : std::uint8_t { none, of_host, of_program };
 
 struct drawn_table {
     std::string name;  // "inet fw"
@@ -98,6 +103,8 @@ struct drawn_host {
     std::vector<std::pair<std::string, std::string>> altnames{};  // device, name
     std::vector<drawn_setting> settings;
     std::vector<drawn_table> tables;
+    drawn_filter filter = drawn_filter::none;
+    bool are_names_known = true;  // what its files name can be read
     std::map<std::string, std::string> files;
     std::vector<std::string> advertised{};  // devices on whose network a router advertises
     std::vector<drawn_network> networks;
@@ -115,6 +122,8 @@ inline constexpr std::uint16_t small_mtu = 1400;
 [[nodiscard]] drawn_host draw_host(std::uint64_t seed, const host_abilities& of = {});
 // Draws what is seldom, behind all else; a card that nobody has yet, or "".
 void draw_odd(drawn_host& host, const host_abilities& of, std::string spare_card);
+// And behind that.
+void draw_further(drawn_host& host, const host_abilities& of);
 // Addresses of IPv4 that it reaches by what it has of its own, and that no client takes.
 [[nodiscard]] std::vector<std::string> probes_of(const drawn_host& host);
 // As JSON, with the commands that make it on a real machine.

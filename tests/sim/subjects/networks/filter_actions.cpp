@@ -114,10 +114,10 @@ void host_firewall(cluster& world, const action& /*what*/, member& target) {
         node.filter_table.load_host_rules();
     }
     if (world.state<host_rules>().have_program.insert(target.number).second) {
-        node.programs.add([](const async::command& asked) {
+        node.programs.add([&table = node.filter_table](const async::command& asked) {
             std::optional<sim_program> ran;
             if (asked.arguments.size() == 5 && asked.arguments[0] == "nft" && asked.arguments[1] == "list") {
-                ran.emplace().output = "table inet filter {\n}\n";
+                ran.emplace().output = fmt::format("table inet filter {{\n{}\n}}\n", table.text());
             }
             return ran;
         });

@@ -1,0 +1,189 @@
+// What hosts have that a second look by hand found: devices that can be no port, programs that own a table, gateways on
+// the link, leases of the bridge's own network, files that cannot be read. Drawn behind all that is in odd_hosts.cpp,
+// and from a source of its own.
+#include "sim/subjects/hosts/random_host.hpp"
+
+#include "pvcnoded/base/random.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace pvc::sim {
+
+namespace {
+
+class further_drawing {
+public:
+    further_drawing(drawn_host& host, const host_abilities& of)
+        : host_(host),
+          of_(of),
+          random_(random_source(host.seed).split("further host")),
+          management_(host.cards.back()) {}
+
+    void draw() {
+        some(2, &further_drawing::draw_frameless);
+        some(2, &further_drawing::draw_metrics);
+        some(2, &further_drawing::draw_onlink);
+        some(2, &further_drawing::draw_lease);
+        some(2, &further_drawing::draw_forwarding);
+        some(2, &further_drawing::draw_wide_network);
+        some(2, &further_drawing::draw_held);
+        some(1, &further_drawing::draw_unreadable);
+        if (of_.vlans) {
+            some(5, &further_drawing::draw_bridge_device);
+        }
+        some(2, &further_drawing::draw_filter);
+    }
+
+private:
+    [[nodiscard]] bool has(std::uint64_t eighths) { return random_.below(8) < eighths; }
+    void some(std::uint64_t eighths, void (further_drawing::*what)()) {
+        if (has(eighths)) {
+            (this->*what)();
+        }
+    }
+    [[nodiscard]] bool has_kind(const char* which) const { return host_.kinds.contains(which); }
+    void kind(std::string text) { host_.kinds.insert(std::move(text)); }
+    void add(drawn_link link) { host_.links.push_back(std::move(link)); }
+    void address(const std::string& device, std::string_view which, bool has_lifetime = false) {
+        host_.addresses.push_back({device, *parse_host_address(which), has_lifetime});
+    }
+    void route(const std::string& device, std::string_view to, std::string_view by, std::uint32_t metric,
+               bool is_onlink = false) {
+        host_.routes.push_back(
+            {device,
+             {.to = *parse_host_address(to), .gateway = *parse_address(by), .metric = metric, .is_onlink = is_onlink}});
+    }
+
+    // The file names a tunnel of packets, by mistake: it stays what it is, and so does what was the device before.
+    void draw_frameless() {
+        if (host_.upstream == host_.cluster || host_.upstream == host_.storage || host_.upstream == host_.bridge ||
+            host_.is_keyed("tun9") ||
+            std::ranges::any_of(host_.altnames, [&](const auto& one) { return one.second == "brupstream"; })) {
+            return;
+        }
+        for (auto& link : host_.links) {
+            if (link.name == host_.upstream) {
+                link.owner = link_owner::host;
+            }
+        }
+        host_.upstream = "tun9";
+        host_.has_upstream_port = false;
+        add({.name = "tun9", .kind = "tunnel", .owner = link_owner::keyed});
+        address("tun9", "192.168.9.9/24");
+        kind("a device of the file that can be no port: a tunnel of packets");
+    }
+    // As a host with two ways out has them.
+    void draw_metrics() {
+        if (has_kind("a VRF with a card")) {
+            return;
+        }
+        address(management_, "192.0.2.20/24");
+        for (const auto& [by, metric] : {std::pair("192.0.2.1", 201U), std::pair("192.0.2.2", 301U)}) {
+            host_.routes.push_back(
+                {management_, {.to = {ip::address_v4(), 0}, .gateway = *parse_address(by), .metric = metric}});
+        }
+        route(management_, "203.0.113.64/26", "192.0.2.1", 50);
+        route(management_, "203.0.113.64/26", "192.0.2.2", 60);
+        kind("several ways to one network, by metrics");
+    }
+    // As hosting companies give it: one address, and a gateway that no network has.
+    void draw_onlink() {
+        address(management_, "203.0.113.200/32");
+        if (!has_kind("a VRF with a card")) {
+            route(management_, "203.0.113.224/28", "203.0.113.254", 70, true);
+        }
+        if (host_.has_upstream_port) {
+            address(host_.upstream, "198.51.100.77/32");
+            route(host_.upstream, "198.51.100.128/26", "198.51.100.1", 70, true);
+        }
+        kind("an address of its own alone, and a gateway on the link");
+    }
+    // It goes to the bridge, and is a lease there.
+    void draw_lease() {
+        if (host_.storage == host_.cluster || host_.storage == "tun9") {
+            return;
+        }
+        address(host_.storage, "10.254.0.77/24", true);
+        kind("a lease of the network of its bridge, on a device that becomes a port");
+    }
+    void draw_forwarding() {
+        host_.settings.push_back({fmt::format("net/ipv4/conf/{}/forwarding", management_), "1"});
+        if (host_.advertised.empty()) {  // a host that forwards hears no router
+            host_.settings.push_back({fmt::format("net/ipv6/conf/{}/forwarding", management_), "1"});
+        }
+        kind("forwarding of one card");
+    }
+    // A client's, as good as a default route.
+    void draw_wide_network() {
+        host_.networks.push_back({.vni = 71, .gateway = "64.0.0.1/2"});
+        kind("a client network as good as a default route");
+    }
+    // Of a node daemon before, and an administrator has used it since.
+    void draw_held() {
+        add({.name = "vmbr8", .kind = "bridge"});
+        add({.name = "vxlan8",
+             .kind = "vxlan",
+             .on = host_.cluster,
+             .number = 8,
+             .port_of = "vmbr8",
+             .mtu = mtu_of_held});
+        add({.name = "tap8", .kind = "tun", .port_of = "vmbr8"});
+        kind("a bridge that a node daemon left, with somebody's machine in it");
+    }
+    // Then nobody knows what is named. Not together with links that only their names show to be the host's own.
+    void draw_unreadable() {
+        auto& main = host_.files["/etc/network/interfaces"];
+        if (host_.files.size() > 1 || main.find("auto v") != std::string::npos) {
+            return;
+        }
+        main += "source $SITE/own\n";
+        host_.are_names_known = false;
+        kind("a file that names what nobody can read");
+    }
+    // Bridged networks stand on a bridge of the host's own, or on what is no card.
+    void draw_bridge_device() {
+        const bool is_used = std::ranges::any_of(
+            host_.links, [&](const drawn_link& one) { return one.kind == "vlan" && one.on == host_.bridge; });
+        const bool has_bridge =
+            std::ranges::any_of(host_.links, [](const drawn_link& one) { return one.name == "br0"; });
+        if (is_used || host_.bridge != host_.cluster) {
+            return;
+        }
+        if (has_bridge && has(4)) {
+            host_.bridge = "br0";
+            kind("bridged networks on a bridge of the host's own");
+        } else if (of_.dummies) {
+            host_.bridge = "dummy7";
+            add({.name = "dummy7", .kind = "dummy", .owner = link_owner::keyed});
+            kind("bridged networks on a dummy");
+        }
+    }
+    // By programs that simulated machines alone have.
+    void draw_filter() {
+        if (of_.all) {
+            return;
+        }
+        host_.filter = has(4) ? drawn_filter::of_host : drawn_filter::of_program;
+        kind(host_.filter == drawn_filter::of_host ? "the host's own firewall in table inet filter"
+                                                   : "a program that owns table inet filter");
+    }
+
+    static constexpr int mtu_of_held = 1450;
+
+    drawn_host& host_;
+    const host_abilities& of_;
+    random_source random_;
+    std::string management_;
+};
+
+}  // namespace
+
+void draw_further(drawn_host& host, const host_abilities& of) {
+    further_drawing(host, of).draw();
+}
+
+}  // namespace pvc::sim

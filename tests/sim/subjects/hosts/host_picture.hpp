@@ -1,0 +1,21 @@
+// What there is of a host, by key: what two looks are compared by.
+#pragma once
+
+#include "pvcnoded/model/network_state.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pvc::sim {
+
+class sim_node;
+
+using host_picture = std::map<std::string, std::string>;
+
+[[nodiscard]] host_picture picture_of(const sim_node& node);
+
+// The link over which packets to that address go, by the main table, and not by a default route; "": by none.
+[[nodiscard]] std::string way_to(const model::network_state& seen, const std::string& where);
+
+}  // namespace pvc::sim
