@@ -39,7 +39,7 @@ void bridge_record::read() {
         if (!ignored.empty()) {
             is_whole_ = false;
             is_incomplete_ = true;
-            tell(fmt::format("{}: {}, ignored", path, ignored));
+            tell(text ? fmt::format("{}: {}, ignored", path, ignored) : ignored + ", ignored");
         }
     }
     written_ = known_;

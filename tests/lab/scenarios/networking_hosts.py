@@ -528,7 +528,7 @@ def links_in_its_directories(lab):
         os.symlink('/run/theirs/' + to, os.path.join(run, place))
     start(lab, node)
     for said in ('dnsmasq/1001: refused: it is no directory', 'dnsmasq/7: it is no directory', 'nft/networks: refused: it is no directory',
-                 'client-bridges: io: it is a symbolic link, which is not followed'):
+                 'client-bridges: input/output error: it is a symbolic link, which is not followed'):
         lab.wait(lambda said=said: said in node.log(), 20, f'a line that says "{said}"')
     lab.wait(lambda: 'vxlan1001-in' in firewall.chains(node), 20, 'the rules of the network')
     lab.wait(lambda: not os.path.islink(os.path.join(run, 'client-bridges')), 20, 'the record is in its place')
