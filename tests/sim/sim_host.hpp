@@ -83,7 +83,7 @@ public:
         const std::string folder = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
         const std::string temporary = path + ".new";
         if (!cut && !is_full && directories.contains(folder) && !broken.contains(path)) {
-            storage.write(temporary, text);
+            storage.write(temporary, std::move(text));  // it may be a megabyte
         }
         auto reached = co_await disk(path);
         if (cut) {
