@@ -35,7 +35,8 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
     for (auto& [vni, parsed] : all) {
         auto& row = rows_[vni];
         remarks_.tell("keys of " + name_of(vni), remarks_on_keys(vni, row, parsed));
-        if (parsed.network != row.wanted || row.is_gone) {
+        const bool is_other = parsed.network != row.wanted;
+        if (is_other || row.is_gone) {
             row.pause.succeeded();  // what failed was another wish
             row.wish = wants_;
             row.wished = node_.clock().now();
@@ -44,9 +45,11 @@ void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
             row.memory.was_right = false;  // what is missing now this daemon took away
         }
         row.is_gone = false;
-        row.wanted = std::move(parsed.network);
         row.as_managed = std::move(parsed.as_managed);
-        row.usable = row.wanted ? row.wanted : row.usable;
+        if (is_other) {
+            row.wanted = std::move(parsed.network);
+            row.usable = row.wanted ? row.wanted : row.usable;
+        }
     }
     for (auto& [vni, row] : rows_) {
         if (!all.contains(vni) && !std::exchange(row.is_gone, true)) {

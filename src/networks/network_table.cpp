@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace pvc::networks {
 
@@ -38,6 +39,33 @@ bool network_table::watched_network::is_settled() const {
            std::ranges::all_of(acls, &watched_acls::is_settled);
 }
 
+network_table::watched_network::version network_table::watched_network::now() const {
+    version all;
+    for (const auto& key : keys) {
+        all.keys += key->changes();
+    }
+    std::ranges::transform(acls, all.acls.begin(), &watched_acls::now);
+    return all;
+}
+
+void network_table::watched_network::read(std::string_view name) {
+    std::map<std::string, std::string, std::less<>> stored;
+    for (std::size_t at = 0; at < followed_keys.size(); ++at) {
+        if (keys[at]->present()) {
+            stored.emplace(followed_keys[at], keys[at]->data());
+        }
+    }
+    for (const auto& one : acls) {
+        one.add_to(stored);
+    }
+    last = model::parse_client_network(name, stored);
+    if (last.network && last.network->type == model::network_type::bridged) {
+        stored["/nettype"] = "managed";
+        last.as_managed = model::parse_client_network(name, stored).network;
+    }
+    last_of = now();
+}
+
 network_table::network_table(core::session& s, link_keeper& keeper, firewall_keeper& firewall)
     : session_(s), keeper_(keeper), firewall_(firewall) {
     list_ = s.watches.add(std::string(model::key_path::networks), zookeeper::watch_kind::children, changed_);
@@ -48,6 +76,15 @@ void network_table::follow_list() {
     if (!list_->known() || !list_->present()) {
         return;
     }
+    if (std::exchange(followed_, list_->changes()) != list_->changes()) {
+        follow_names();
+    }
+    for (auto& [name, network] : networks_) {
+        std::ranges::for_each(network.acls, &watched_acls::follow);
+    }
+}
+
+void network_table::follow_names() {
     const auto& names = list_->names();
     std::erase_if(networks_, [&](const auto& one) { return !std::ranges::binary_search(names, one.first); });
     for (const auto& name : names) {
@@ -71,9 +108,6 @@ void network_table::follow_list() {
         for (const auto* direction : {"in", "out"}) {
             network.acls.emplace_back(session_.watches, path_of(name), direction, changed_, network.rank);
         }
-    }
-    for (auto& [name, network] : networks_) {
-        std::ranges::for_each(network.acls, &watched_acls::follow);
     }
 }
 
@@ -130,30 +164,19 @@ void network_table::hand_over() {
     std::map<std::uint32_t, model::parsed_network> all;
     look_again_.reset();
     for (auto& [name, network] : networks_) {
-        std::map<std::string, std::string, std::less<>> stored;
-        for (std::size_t at = 0; at < followed_keys.size(); ++at) {
-            if (network.keys[at]->present()) {
-                stored.emplace(followed_keys[at], network.keys[at]->data());
-            }
-        }
-        for (const auto& acls : network.acls) {
-            acls.add_to(stored);
-        }
         // Its node went and the list is not read yet.
         if (!network.keys.front()->present()) {
             continue;
         }
         auto& parsed = all[*model::vni_of(name, "")];
         if (is_in_between(network)) {
-            parsed.network = network.last;
+            parsed.network = network.last.network;
             continue;
         }
-        parsed = model::parse_client_network(name, stored);
-        network.last = parsed.network;
-        if (parsed.network && parsed.network->type == model::network_type::bridged) {
-            stored["/nettype"] = "managed";
-            parsed.as_managed = model::parse_client_network(name, stored).network;
+        if (network.last_of != network.now()) {
+            network.read(name);
         }
+        parsed = network.last;
     }
     is_handed_over_ = true;
     keeper_.want(std::move(all));

@@ -9,12 +9,14 @@
 #include "pvcnoded/model/client_network.hpp"
 #include "watched_acls.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pvc::networks {
@@ -34,12 +36,23 @@ private:
     struct watched_network {
         zookeeper::watch_rank rank = zookeeper::watch_rank::elsewhere;
         std::vector<std::unique_ptr<zookeeper::watched>> keys;
-        std::optional<model::client_network> last;  // as it was handed over with a type
-        std::optional<time_point> untyped_since;    // its node is there, and its type is not
-        std::vector<watched_acls> acls;             // of both directions
+        std::optional<time_point> untyped_since;  // its node is there, and its type is not
+        std::vector<watched_acls> acls;           // of both directions
+        // As it was handed over with a type last, and what it was read from: thousands of ACLs are not parsed because
+        // another network has changed.
+        struct version {
+            std::uint64_t keys = 0;
+            std::array<watched_acls::version, 2> acls{};
+            friend bool operator==(const version&, const version&) = default;
+        };
+        model::parsed_network last;
+        std::optional<version> last_of;
         [[nodiscard]] bool is_settled() const;
+        [[nodiscard]] version now() const;
+        void read(std::string_view name);
     };
     void follow_list();
+    void follow_names();
     // Of a network without a type: whoever removes one removes its keys one by one, and this is no mistake yet.
     [[nodiscard]] bool is_in_between(watched_network& network);
     void tell_of_list();
@@ -59,6 +72,7 @@ private:
     firewall_keeper& firewall_;
     async::wakeup changed_;
     std::unique_ptr<zookeeper::watched> list_;
+    std::uint64_t followed_ = 0;                       // changes of the list, when its names were followed last
     std::map<std::string, watched_network> networks_;  // by name
     std::set<std::string> told_names_;
     std::optional<time_point> look_again_;

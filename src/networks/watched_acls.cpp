@@ -30,9 +30,10 @@ void watched_acls::set_rank(zookeeper::watch_rank rank) {
 }
 
 void watched_acls::follow() {
-    if (!list_->known()) {
+    if (!list_->known() || list_->changes() == followed_) {
         return;
     }
+    followed_ = list_->changes();
     const auto& names = list_->names();
     std::erase_if(acls_, [&](const auto& one) { return !std::ranges::binary_search(names, one.first); });
     for (const auto& name : names) {
@@ -42,6 +43,15 @@ void watched_acls::follow() {
                                     watches_.add(path + "/rule", zookeeper::watch_kind::data, changed_, rank_)});
         }
     }
+}
+
+// As long as the list is the same, so are the keys, and each only counts up.
+watched_acls::version watched_acls::now() const {
+    version all{followed_, 0};
+    for (const auto& [name, one] : acls_) {
+        all.keys += one.order->changes() + one.rule->changes();
+    }
+    return all;
 }
 
 bool watched_acls::is_settled() const {

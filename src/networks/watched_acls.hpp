@@ -5,6 +5,7 @@
 #include "pvcnoded/async/wakeup.hpp"
 #include "pvcnoded/zookeeper/watch_set.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +22,13 @@ public:
 
     // Watches the keys of those that the list names now, and no longer those of others.
     void follow();
+    // Of what add_to() says: another one as soon as that may be another.
+    struct version {
+        std::uint64_t list = 0;
+        std::uint64_t keys = 0;
+        friend bool operator==(const version&, const version&) = default;
+    };
+    [[nodiscard]] version now() const;
     void set_rank(zookeeper::watch_rank rank);
     [[nodiscard]] bool is_settled() const;
     // What is stored, by the path below the network.
@@ -36,6 +44,7 @@ private:
     std::string folder_;  // "/firewall_rules/in"
     zookeeper::watch_rank rank_;
     std::unique_ptr<zookeeper::watched> list_;
+    std::uint64_t followed_ = 0;       // changes of the list, when its names were followed last
     std::map<std::string, acl> acls_;  // by name
 };
 

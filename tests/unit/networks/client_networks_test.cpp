@@ -130,7 +130,11 @@ TEST_F(client_networks_test, acls_are_followed_with_their_keys) {
     beat(2s);
     change(1001, {{"/firewall_rules/in/ssh", ""}, {"/firewall_rules/in/ssh/order", "third"}});
     EXPECT_TRUE(told("in/ssh", "third"));
-    change(1001, {{"/firewall_rules/in/ssh/order", "0"}, {"/mtu", "1400"}});
+    // Another one comes in its place, with as many keys.
+    ensemble.remove_tree("/networks/1001/firewall_rules/in/ssh");
+    change(1001, {{"/firewall_rules/in/www", ""}, {"/firewall_rules/in/www/order", "fourth"}});
+    EXPECT_TRUE(told("in/www", "fourth"));
+    change(1001, {{"/firewall_rules/in/www/order", "0"}, {"/mtu", "1400"}});
     EXPECT_TRUE(within(1s, [&] { return link(hv1, "vxlan1001") == "mtu 1400 up master vmbr1001"; }));
 }
 
