@@ -94,5 +94,19 @@ TEST(json_text, separators_order_and_escapes) {
     EXPECT_EQ(json_string("\xc0\x80"), R"("\ufffd\ufffd")") << "nor overlong forms";
 }
 
+// Eight characters are looked at together.
+TEST(json_text, a_character_is_told_alike_wherever_it_stands) {
+    for (int code = 0; code < 256; ++code) {
+        const std::string one(1, static_cast<char>(code));
+        const std::string alone = json_string(one);
+        for (std::size_t place = 0; place < 18; ++place) {
+            const std::string left(place, 'x');
+            const std::string right(17 - place, '!');
+            EXPECT_EQ(json_string(left + one + right), "\"" + left + alone.substr(1, alone.size() - 2) + right + "\"")
+                << code;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace pvc::model
