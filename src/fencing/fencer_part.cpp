@@ -18,9 +18,13 @@ namespace {
 
 constexpr duration told_every = 1h;
 
-bool is_listed_coordinator(const config::node_config& config, const std::string& node) {
-    return std::ranges::any_of(config.coordinators,
-                               [&](const std::string& host) { return lower(split(host, '.').front()) == lower(node); });
+// As the configuration lists them, without their domain and in lower case.
+std::vector<std::string> names_of_coordinators(const config::node_config& config) {
+    std::vector<std::string> names;
+    for (const auto& host : config.coordinators) {
+        names.push_back(lower(split(host, '.').front()));
+    }
+    return names;
 }
 
 bool is_down(const std::optional<daemon_state>& state) {
@@ -40,6 +44,7 @@ fencer_part::fencer_part(core::session& s, fencer& owner)
       boards_(*owner.boards_),
       lock_(s, changes_),
       recovery_(owner.recovery_->begin(s)),
+      coordinators_(names_of_coordinators(*s.node.config)),
       connected_since_(s.node.clock().now()) {
     owner_.part_ = this;
 }
@@ -112,7 +117,7 @@ policy::observer_seen fencer_part::observer() const {
 policy::node_seen fencer_part::seen_of(const core::other_node& one) const {
     policy::node_seen seen;
     seen.name = one.name;
-    seen.is_coordinator = is_listed_coordinator(*node_.config, one.name);
+    seen.is_coordinator = std::ranges::find(coordinators_, lower(one.name)) != coordinators_.end();
     if (one.daemon->present()) {
         seen.state = model::parse_daemon_state(one.daemon->data());
     }

@@ -144,6 +144,7 @@ private:
     std::unique_ptr<session_recovery> recovery_;
     async::task_group* scope_ = nullptr;
     bool is_open_ = false;
+    std::vector<std::string> coordinators_;
     time_point connected_since_;
     std::uint64_t connections_ = 0;
     std::map<std::string, std::uint64_t> begun_in_;  // in which tick the last attempt at each began

@@ -24,9 +24,10 @@ struct ceph_seen {
 };
 
 void follow_primaries(judge& of) {
+    auto& last = of.state<ceph_seen>().last_primary;
     for (const auto& one : of.world.members) {
         if (one->node.is_running() && one->node.daemon().context().role.now() == model::router_state::primary) {
-            of.state<ceph_seen>().last_primary[one->number] = of.world.now();
+            last[one->number] = of.world.now();
         }
     }
 }

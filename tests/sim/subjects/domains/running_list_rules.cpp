@@ -6,10 +6,13 @@
 namespace pvc::sim {
 
 std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t number) {
+    if (!one.node.settings.hypervisor) {
+        return std::nullopt;
+    }
     const auto id = guest_id(number);
     const std::string& root = guest_root(number);
     const auto state = of.world.ensemble.get(root + "/state");
-    if (!state || !one.node.settings.hypervisor) {
+    if (!state) {
         return std::nullopt;
     }
     const sim_guest& guest = one.node.guests().guest(id);
@@ -22,16 +25,16 @@ std::optional<bool> belongs_into_list(const judge& of, member& one, std::int64_t
         case guest_class::incoming: return std::nullopt;  // which side it is shows in the daemon only
         default: break;
     }
-    // A creation that was never answered may be carried out yet: it is waited for so long, and listed for a while more.
-    constexpr duration longest_creation = 600s + 40s;
-    const auto asked = one.node.guests().hangs_since("create " + of.world.hardware.centre.name_of(id));
-    if (asked && of.world.now() - *asked <= longest_creation) {
-        return std::nullopt;
-    }
     // One that ended by itself stays in the list until it runs again.
     const bool is_to_run =
         (*state == "start" || *state == "restart") && of.world.ensemble.get(root + "/node") == one.name();
-    return is_to_run ? std::nullopt : std::optional(false);
+    if (is_to_run) {
+        return std::nullopt;
+    }
+    // A creation that was never answered may be carried out yet: it is waited for so long, and listed for a while more.
+    constexpr duration longest_creation = 600s + 40s;
+    const auto asked = one.node.guests().hangs_since("create " + of.world.hardware.centre.name_of(id));
+    return asked && of.world.now() - *asked <= longest_creation ? std::nullopt : std::optional(false);
 }
 
 namespace {
@@ -64,6 +67,7 @@ void lists_keep_what_is_there(judge& of, const seen_change& seen) {
 
 void running_lists_are_true(judge& of) {
     constexpr duration written_within = 5s;
+    auto& unlisted_since = of.state<machines_seen>().unlisted_since;
     for (const auto& one : of.world.members) {
         const bool counts = is_undisturbed(of, *one);
         const std::string list = counts ? running_list(of, *one) : std::string();
@@ -71,10 +75,10 @@ void running_lists_are_true(judge& of) {
             const auto belongs = counts ? belongs_into_list(of, *one, number) : std::nullopt;
             const std::pair key{one->number, number};
             if (!belongs || *belongs == is_listed(list, number)) {
-                of.state<machines_seen>().unlisted_since.erase(key);
+                unlisted_since.erase(key);
                 continue;
             }
-            const auto since = of.state<machines_seen>().unlisted_since.try_emplace(key, of.world.now()).first->second;
+            const auto since = unlisted_since.try_emplace(key, of.world.now()).first->second;
             if (of.world.now() - since > written_within) {
                 of.say("running_list", fmt::format("the running list of {} {} machine {}", one->name(),
                                                    *belongs ? "lacks" : "has", number));
