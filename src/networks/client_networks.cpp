@@ -29,27 +29,26 @@ void forget_coming(policy::own_bases& all, const std::string& name) {
 
 }  // namespace
 
-void client_networks::want(std::map<std::uint32_t, model::parsed_network> all) {
+void client_networks::want(const stored_networks& all) {
     ++wants_;
     is_told_ = true;
-    for (auto& [vni, parsed] : all) {
+    for (const auto& [vni, stored] : all) {
         auto& row = rows_[vni];
-        remarks_.tell("keys of " + name_of(vni), remarks_on_keys(vni, row, parsed));
-        const bool is_other = parsed.network != row.wanted;
-        if (is_other || row.is_gone) {
+        if (std::exchange(row.stored, stored) == stored && !row.is_gone) {
+            continue;
+        }
+        remarks_.tell("keys of " + name_of(vni), remarks_on_keys(vni, row, *stored));
+        if (stored->network != row.wanted || row.is_gone) {
             row.pause.succeeded();  // what failed was another wish
             row.wish = wants_;
             row.wished = node_.clock().now();
         }
-        if (row.is_gone) {
+        if (std::exchange(row.is_gone, false)) {
             row.memory.was_right = false;  // what is missing now this daemon took away
         }
-        row.is_gone = false;
-        row.as_managed = std::move(parsed.as_managed);
-        if (is_other) {
-            row.wanted = std::move(parsed.network);
-            row.usable = row.wanted ? row.wanted : row.usable;
-        }
+        row.wanted = stored->network;
+        row.as_managed = stored->as_managed;
+        row.usable = row.wanted ? row.wanted : row.usable;
     }
     for (auto& [vni, row] : rows_) {
         if (!all.contains(vni) && !std::exchange(row.is_gone, true)) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -25,7 +26,11 @@ constexpr std::string_view gateways_remarks = "gateways";
 // And those about others that this network lies in.
 [[nodiscard]] std::string overlap_remarks(std::uint32_t vni);
 
+// One that has not changed is the same object as before.
+using stored_networks = std::map<std::uint32_t, std::shared_ptr<const model::parsed_network>>;
+
 struct network_row {
+    std::shared_ptr<const model::parsed_network> stored;  // as want() told it last
     std::optional<model::client_network> wanted;      // empty: what is stored cannot be used, or the network is no more
     std::optional<model::client_network> usable;      // what was wanted when what is stored could be used, if ever
     std::optional<model::client_network> standing{};  // what was wanted when all of it was there last
@@ -50,7 +55,7 @@ public:
 
     // What ZooKeeper has: all names that are numbers of networks, with what is stored where that can be used. `remarks`
     // of the parser, by network.
-    void want(std::map<std::uint32_t, model::parsed_network> all);
+    void want(const stored_networks& all);
     // What the host's own configuration names, as it was when so many wishes had come (wanted_count() of then); empty:
     // it could not be read. Until it could be read once, nothing that was left behind is removed. A network whose links
     // are there and on no record waits until it was looked at after its wish, 3 s at the most: a link may have come

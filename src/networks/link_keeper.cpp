@@ -241,8 +241,8 @@ async::awaitable<void> link_keeper::follow_names() {
     }
 }
 
-void link_keeper::want(std::map<std::uint32_t, model::parsed_network> all) {
-    clients_.want(std::move(all));
+void link_keeper::want(const stored_networks& all) {
+    clients_.want(all);
     names_due_.notify();
     changed_.notify();
 }

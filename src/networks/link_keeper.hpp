@@ -59,7 +59,7 @@ public:
     async::awaitable<void> follow_names();
 
     // Of client networks: what ZooKeeper says.
-    void want(std::map<std::uint32_t, model::parsed_network> all);
+    void want(const stored_networks& all);
     // All that was wanted last was looked at.
     [[nodiscard]] bool is_settled() const {
         return clients_.is_told() && clients_.settled() == clients_.wanted_count();

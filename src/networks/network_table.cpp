@@ -58,11 +58,12 @@ void network_table::watched_network::read(std::string_view name) {
     for (const auto& one : acls) {
         one.add_to(stored);
     }
-    last = model::parse_client_network(name, stored);
-    if (last.network && last.network->type == model::network_type::bridged) {
+    auto parsed = model::parse_client_network(name, stored);
+    if (parsed.network && parsed.network->type == model::network_type::bridged) {
         stored["/nettype"] = "managed";
-        last.as_managed = model::parse_client_network(name, stored).network;
+        parsed.as_managed = model::parse_client_network(name, stored).network;
     }
+    last = std::make_shared<const model::parsed_network>(std::move(parsed));
     last_of = now();
 }
 
@@ -161,7 +162,7 @@ bool network_table::is_in_between(watched_network& network) {
 }
 
 void network_table::hand_over() {
-    std::map<std::uint32_t, model::parsed_network> all;
+    stored_networks all;
     look_again_.reset();
     for (auto& [name, network] : networks_) {
         // Its node went and the list is not read yet.
@@ -170,7 +171,8 @@ void network_table::hand_over() {
         }
         auto& parsed = all[*model::vni_of(name, "")];
         if (is_in_between(network)) {
-            parsed.network = network.last.network;
+            parsed = std::make_shared<const model::parsed_network>(
+                model::parsed_network{.network = network.last ? network.last->network : std::nullopt, .remarks = {}});
             continue;
         }
         if (network.last_of != network.now()) {
@@ -179,7 +181,7 @@ void network_table::hand_over() {
         parsed = network.last;
     }
     is_handed_over_ = true;
-    keeper_.want(std::move(all));
+    keeper_.want(all);
 }
 
 void network_table::tell_of_list() {

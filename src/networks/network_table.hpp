@@ -45,7 +45,7 @@ private:
             std::array<watched_acls::version, 2> acls{};
             friend bool operator==(const version&, const version&) = default;
         };
-        model::parsed_network last;
+        std::shared_ptr<const model::parsed_network> last;
         std::optional<version> last_of;
         [[nodiscard]] bool is_settled() const;
         [[nodiscard]] version now() const;
