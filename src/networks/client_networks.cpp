@@ -145,7 +145,7 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
         const bool changed = co_await remove_row(vni, seen);
         has_changed = has_changed || changed;
     }
-    if (!is_swept_ && are_names_known_) {
+    if (!is_swept_ && (are_names_known_ || is_planted(defect::swept_unread))) {
         const bool changed = co_await sweep(seen);
         has_changed = has_changed || changed;
     }

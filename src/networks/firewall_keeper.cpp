@@ -160,7 +160,8 @@ async::awaitable<void> firewall_keeper::keep_others(const model::filter_state& s
     }
     auto told = told_others_[policy::content_of(seen)];
     const bool is_over = node_.clock().now() >= told.until;
-    const bool is_own = policy::is_of_daemons(seen) || (own_table_ && *own_table_ == seen.table);
+    const bool is_own = (policy::is_of_daemons(seen) || (own_table_ && *own_table_ == seen.table)) &&
+                        !is_planted(defect::own_damage_kept);
     if (seen.table == told.table && (!is_over || (told.is_kept && !is_own))) {
         co_return;
     }

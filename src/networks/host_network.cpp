@@ -45,8 +45,11 @@ std::optional<std::string> host_network::setting(const std::string& key) const {
 async::awaitable<void> host_network::make_plan(const model::network_state& seen) {
     auto ports = policy::ports_after_look(record_.ports(), work_.config(), seen);
     made_ = policy::made_after_look(std::move(made_), seen);
-    plan_ = policy::with_router_settings(policy::plan_host(work_.config(), seen, ports), seen, made_,
-                                         [this](const std::string& key) { return setting(key); });
+    plan_ = policy::plan_host(work_.config(), seen, ports);
+    if (!is_planted(defect::new_bridge_hears_routers)) {
+        plan_ = policy::with_router_settings(std::move(plan_), seen, made_,
+                                             [this](const std::string& key) { return setting(key); });
+    }
     const auto are_there = ports;
     for (const auto& unit : plan_.units) {
         ports = policy::with_ports_of(std::move(ports), unit.steps, seen);

@@ -48,6 +48,12 @@ enum class defect : std::uint8_t {
     foreign_bridge_taken,      // a bridge by the name of a network's is the network's, whatever shows that it is not
     reach_ignored,             // a client network gets its gateway wherever it lies
     gateway_of_two_refused,    // an IPv6 network of two addresses has no gateway
+    port_without_frames,       // a tunnel of packets is to be a port of a bridge
+    moved_bare,                // an address goes to its bridge without its metric, its far end and the like
+    lease_made_permanent,      // one with a lifetime stays there for ever
+    new_bridge_hears_routers,  // a bridge takes what routers say, whatever its device does
+    own_damage_kept,           // what somebody did to the daemon's own table is kept as the host's firewall
+    swept_unread,              // what may be named by a file that cannot be read is removed
     folder_patterns_unread,    // what files name that a pattern of folders sources is not known
     refused_unfiltered,        // a network that is refused has no rules, whoever is in its bridge
     change_without_end,        // a network of another type is taken apart before it can be made

@@ -322,7 +322,7 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
                               fmt::format("device {} is {}: it cannot be a port of {}", device.name,
                                           device.is_loopback ? "the loopback" : "a bridge itself", bridge.name)};
     }
-    if (has_no_frames(device)) {
+    if (has_no_frames(device) && !is_planted(defect::port_without_frames)) {
         return network_remark{message::network_device_elsewhere, true,
                               fmt::format("device {} ({}) has no Ethernet frames: the kernel makes it no port of {}",
                                           device.name, device.kind, bridge.name)};

@@ -344,7 +344,10 @@ void mover::add_remarks() {
 }  // namespace
 
 model::add_address added_again(const model::link_address& one, const std::string& device) {
-    const bool stays = one.is_permanent && one.lifetime.is_endless();
+    const bool stays = (one.is_permanent && one.lifetime.is_endless()) || is_planted(defect::lease_made_permanent);
+    if (is_planted(defect::moved_bare)) {
+        return {.device = device, .address = one.address, .scope = one.scope};
+    }
     return {.device = device,
             .address = one.address,
             .lifetime = stays ? std::nullopt : std::optional(one.lifetime),
