@@ -35,6 +35,16 @@ TEST_F(role_guards, a_name_is_not_cleared_once_another_is_there) {
     EXPECT_EQ(value(primary_key), "hv3");
 }
 
+// It had not begun for twenty seconds.
+TEST_F(role_guards, a_name_is_not_cleared_once_its_node_takes_the_role) {
+    auto& hv1 = stage("hv2");
+    const struck_write write(hv1, ensemble, loop, primary_key, "none",
+                             [this] { ensemble.put("/nodes/hv2/routerstate", "takeover"); });
+    beat(45s);
+    EXPECT_TRUE(write.has_struck());
+    EXPECT_FALSE(write.is_made());
+}
+
 TEST_F(role_guards, a_vacancy_is_not_claimed_once_another_is_named) {
     auto& hv1 = stage("hv2");
     const auto write = strike(hv1, primary_key, "hv1", "hv3");
