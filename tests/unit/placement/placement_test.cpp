@@ -3,7 +3,7 @@
 #include "pvcnoded/placement/place.hpp"
 #include "pvcnoded/placement/rbd_clearing.hpp"
 #include "pvcnoded/placement/target.hpp"
-#include "unit/node/node_fixture.hpp"
+#include "unit/node/struck_write.hpp"
 
 namespace pvc::node {
 namespace {
@@ -73,6 +73,16 @@ protected:
         return hv1;
     }
 
+    async::awaitable<result<placement::decision>> best_of(core::session& s, placement::stored_domain seen) const {
+        EXPECT_EQ(seen.keys.node, "hv3");
+        PVC_CO_TRY(auto where, co_await placement::choose_target(s, id, seen.keys.node, {"hv1"}));
+        placement::decision out;
+        out.write = policy::placement{
+            .state = model::vm_state::start, .node = where.choice->node, .last_node = seen.keys.node, .autostart = {}};
+        out.checks = std::move(where.checks);
+        co_return out;
+    }
+
     const uuid id = *parse_uuid("11111111-2222-4333-8444-555555555555");
     const std::string root = "/domains/" + to_text(id);
 };
@@ -84,18 +94,8 @@ TEST_F(placement_test, ac60_a_domain_of_a_dead_node_is_given_to_the_best_of_thos
         const placement::order by{s, "recovery", [](zookeeper::transaction& write) {
                                       write.check("/nodes/hv3/daemonstate", 0);  // it is still dead
                                   }};
-        done = co_await placement::place_domain(
-            by, id, [&](const placement::stored_domain& seen) -> async::awaitable<result<placement::decision>> {
-                EXPECT_EQ(seen.keys.node, "hv3");
-                PVC_CO_TRY(auto where, co_await placement::choose_target(s, id, seen.keys.node, {"hv1"}));
-                placement::decision out;
-                out.write = policy::placement{.state = model::vm_state::start,
-                                              .node = where.choice->node,
-                                              .last_node = seen.keys.node,
-                                              .autostart = {}};
-                out.checks = std::move(where.checks);
-                co_return out;
-            });
+        done = co_await placement::place_domain(by, id,
+                                                [&](const placement::stored_domain& seen) { return best_of(s, seen); });
     });
     ASSERT_TRUE(run_until([&] { return done.has_value(); }, 10s));
     EXPECT_EQ(done->what, placement::attempt::kind::written);
@@ -124,6 +124,38 @@ TEST_F(placement_test, a_decision_whose_grounds_change_is_not_written) {
     EXPECT_EQ(done->what, placement::attempt::kind::conflict);
     EXPECT_EQ(value(root + "/node"), "hv3");
 }
+
+// What is written again, as it was, right before the write; empty: the lock of the state goes.
+class placement_guards : public placement_test, public testing::WithParamInterface<std::string> {};
+
+TEST_P(placement_guards, a_domain_is_not_placed_on_what_has_changed) {
+    put_domain();
+    std::optional<placement::attempt> done;
+    auto& hv1 = run([&](core::session& s) -> async::awaitable<void> {
+        co_await async::sleep_for(s.node.clock(), 1s, "the test");
+        const placement::order by{s, "recovery", [](zookeeper::transaction&) {}};
+        done = co_await placement::place_domain(by, id,
+                                                [&](const placement::stored_domain& seen) { return best_of(s, seen); });
+    });
+    const struck_write write(hv1, ensemble, loop, root + "/node", "hv2", [this] {
+        if (GetParam().empty()) {
+            for (const auto& child : lock_children(root + "/state")) {
+                ensemble.remove_tree(root + "/state/" + child);
+            }
+            return;
+        }
+        const std::string path = GetParam().starts_with("/nodes") ? GetParam() : root + GetParam();
+        ensemble.put(path, value(path));
+    });
+    ASSERT_TRUE(run_until([&] { return done.has_value(); }, 10s));
+    EXPECT_TRUE(write.has_struck());
+    EXPECT_FALSE(write.is_made());
+    EXPECT_EQ(done->what, placement::attempt::kind::conflict);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, placement_guards,
+                         testing::Values("", "/state", "/node", "/lastnode", "/node_autostart", "/node_limit",
+                                         "/node_selector", "/nodes/hv2/daemonstate", "/nodes/hv2/domainstate"));
 
 TEST_F(placement_test, locks_of_the_host_that_is_named_are_broken_and_no_others) {
     sim::sim_rbd_store store;
