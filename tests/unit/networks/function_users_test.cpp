@@ -1,5 +1,6 @@
 // Virtual functions and the machines that move (networking.md 4.4; node-lifecycle.md H54), on a simulated daemon.
 #include "unit/networks/function_fixture.hpp"
+#include "unit/node/struck_write.hpp"
 
 #include "pvcnoded/base/text.hpp"
 
@@ -147,6 +148,18 @@ TEST_F(function_users_test, a_client_that_brings_it_back_in_the_last_moment_wins
     EXPECT_EQ(hv1.times_logged("[sriov-unwritten]"), 0U) << hv1.log();
 }
 
+TEST_F(function_users_test, an_address_that_a_client_gives_in_the_last_moment_stays) {
+    auto& hv1 = stage();
+    define("start", "hv2");
+    use(web);
+    const struck_write write(hv1, ensemble, loop, vf("/used"), "False",
+                             [this] { ensemble.put(vf("/mac"), "52:54:00:00:00:99"); });
+    ASSERT_TRUE(run_until([&] { return write.has_struck(); }, 60s));
+    loop.run_for(1s);
+    EXPECT_FALSE(write.is_made());
+    EXPECT_EQ(value(vf("/mac")), "52:54:00:00:00:99");
+}
+
 TEST_F(function_users_test, a_machine_that_came_here_has_its_function) {
     auto& hv1 = stage();
     define("stop", "hv1");
@@ -205,7 +218,8 @@ TEST_F(function_users_test, a_client_that_writes_in_the_last_moment_wins) {
     define("start", "hv1");
     ASSERT_TRUE(run_until([&] { return runs(); }));
     std::vector<std::pair<std::string, std::string>> writes{
-        {vf("/used"), "False"}, {key("/state"), "start"}, {key("/node"), "hv1"}, {key("/xml"), xml("ens8v0")}};
+        {vf("/used"), "False"},   {vf("/used_by"), ""},  {vf("/mac"), value(vf("/mac"))},
+        {key("/state"), "start"}, {key("/node"), "hv1"}, {key("/xml"), xml("ens8v0")}};
     hv1.connector.link().on_request = [&](const zookeeper::request& one) {
         const bool is_write = std::ranges::any_of(
             one.operations, [&](const zookeeper::operation& step) { return step.path == vf("/used"); });
@@ -215,7 +229,7 @@ TEST_F(function_users_test, a_client_that_writes_in_the_last_moment_wins) {
         }
         return sim::verdict::answer;
     };
-    EXPECT_TRUE(run_until([&] { return writes.empty(); }, 60s));
+    EXPECT_TRUE(run_until([&] { return writes.empty(); }, 120s));
     loop.run_for(1s);
     EXPECT_EQ(value(vf("/used")), "False");
     EXPECT_TRUE(becomes(taken, 30s));
