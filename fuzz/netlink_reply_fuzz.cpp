@@ -47,6 +47,10 @@ static void check_routes(std::string_view body) {
         PVC_ASSERT((*connected)->link != 0 &&
                    (*connected)->network.prefix <= ((*connected)->network.address.is_v4() ? 32 : 128));
     }
+    if (const auto neighbour = netlink::parse_neighbour(body); neighbour && *neighbour) {
+        PVC_ASSERT((*neighbour)->link > 0);
+        PVC_ASSERT(!(*neighbour)->is.is_proxy || (*neighbour)->is.hardware == model::hardware_address());
+    }
     const auto queue = netlink::parse_filtering_queue(body);
     PVC_ASSERT(!queue || *queue >= 0);
 }

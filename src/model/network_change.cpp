@@ -39,7 +39,7 @@ std::string words_of(const add_address& one) {
 }
 
 std::string of_table(std::uint32_t table) {
-    return table == main_table ? "" : fmt::format(" of table {}", table);
+    return table == main_table || table == local_table ? "" : fmt::format(" of table {}", table);
 }
 
 struct in_words {
@@ -52,6 +52,10 @@ struct in_words {
     }
     std::string operator()(const plain_vxlan& one) const {
         return "switch learning on and take local and remote address away on " + one.name;
+    }
+    std::string operator()(const set_arp_on& one) const { return "switch ARP on on " + one.name; }
+    std::string operator()(const rename_link& one) const {
+        return fmt::format("call link {} {} again", one.index, one.name);
     }
     std::string operator()(const set_hardware& one) const {
         return fmt::format("set hardware address {} on {}", to_text(one.hardware), one.name);
@@ -85,6 +89,12 @@ struct in_words {
     std::string operator()(const remove_route& one) const {
         return "remove " + to_text(one.route) + of_table(one.table) + " on " + one.device;
     }
+    std::string operator()(const add_neighbour& one) const {
+        return "add neighbour " + to_text(one.neighbour) + " on " + one.device;
+    }
+    std::string operator()(const remove_neighbour& one) const {
+        return "remove neighbour " + to_text(one.neighbour) + " on " + one.device;
+    }
     std::string operator()(const set_sysctl& one) const { return "set " + one.key + " to " + one.value; }
     std::string operator()(const tx_checksum_off& one) const {
         return "switch checksums of sent packets off on " + one.device;
@@ -98,6 +108,8 @@ struct whose {
     const std::string& operator()(const remove_default_route& one) const { return one.device; }
     const std::string& operator()(const add_route& one) const { return one.device; }
     const std::string& operator()(const remove_route& one) const { return one.device; }
+    const std::string& operator()(const add_neighbour& one) const { return one.device; }
+    const std::string& operator()(const remove_neighbour& one) const { return one.device; }
     const std::string& operator()(const set_sysctl& one) const { return one.key; }
     const std::string& operator()(const tx_checksum_off& one) const { return one.device; }
     template <class Named>
@@ -107,6 +119,11 @@ struct whose {
 };
 
 }  // namespace
+
+std::string to_text(const given_neighbour& one) {
+    return one.address.to_string() + (one.is_proxy ? std::string(" (proxy)") : " at " + to_text(one.hardware)) +
+           (one.is_router ? " (router)" : "");
+}
 
 std::string to_text(const network_change& change) {
     return std::visit(in_words(), change);

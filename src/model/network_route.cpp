@@ -6,18 +6,18 @@ namespace pvc::model {
 
 std::string scope_text(std::uint8_t scope) {
     constexpr std::uint8_t site = 200;
-    constexpr std::uint8_t host = 254;
     switch (scope) {
         case universe_scope: return "global";
         case site: return "site";
         case link_scope: return "link";
-        case host: return "host";
+        case host_scope: return "host";
         default: return fmt::format("{}", scope);
     }
 }
 
 std::string to_text(const network_route& route) {
-    std::string text = route.is_default() ? "default route" : "route " + route.to.text();
+    std::string text = route.is_local ? "local " : "";
+    text += route.is_default() ? "default route" : "route " + route.to.text();
     text += route.gateway ? " via " + route.gateway->to_string() : "";
     for (const auto& way : route.ways) {
         text += (&way == &route.ways.front() ? " via " : ", ") + (way.gateway ? way.gateway->to_string() : "the link");

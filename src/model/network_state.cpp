@@ -30,11 +30,14 @@ std::size_t place_in(std::uint64_t entry) {
 
 network_state::network_state(std::vector<network_link> links, std::vector<link_address> addresses,
                              std::vector<default_route> routes, std::vector<link_route> link_routes,
-                             std::vector<connected_route> connected)
+                             std::vector<connected_route> connected, std::vector<link_neighbour> neighbours)
     : links_(std::move(links)),
       routes_(std::move(routes)),
       link_routes_(std::move(link_routes)),
-      connected_(std::move(connected)) {
+      connected_(std::move(connected)),
+      neighbours_(std::move(neighbours)) {
+    std::ranges::sort(neighbours_, {},
+                      [](const link_neighbour& one) { return std::tuple(one.link, one.is.address, one.is.is_proxy); });
     if (!std::ranges::is_sorted(connected_, {}, &connected_route::link)) {
         std::ranges::sort(connected_, {}, [](const connected_route& one) {
             return std::tuple(one.link, one.network.address, one.network.prefix);

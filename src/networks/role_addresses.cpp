@@ -275,7 +275,8 @@ async::awaitable<void> role_addresses::add_lost_routes(lost_routes lost, time_po
                           fmt::format("the {} over {}, of {}, was gone, adding it again", model::to_text(route),
                                       where.device, where.address.text()));
         const std::string step = "add the " + model::to_text(route) + " over " + where.device;
-        model::network_change change = model::add_route{std::move(route), where.device};
+        const auto table = policy::table_of(route);
+        model::network_change change = model::add_route{std::move(route), where.device, table};
         auto added = co_await stack_.apply(std::move(change), std::min(until, action_deadline()));
         if (added) {
             succeeded(step);

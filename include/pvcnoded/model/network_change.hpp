@@ -5,6 +5,7 @@
 
 #include "pvcnoded/base/address.hpp"
 #include "pvcnoded/model/hardware_address.hpp"
+#include "pvcnoded/model/network_neighbour.hpp"
 #include "pvcnoded/model/network_route.hpp"
 
 #include <cstdint>
@@ -53,6 +54,18 @@ struct plain_vxlan {
     std::string name;
     friend bool operator==(const plain_vxlan&, const plain_vxlan&) = default;
 };
+// It asks for neighbours, and answers them.
+struct set_arp_on {
+    std::string name;
+    friend bool operator==(const set_arp_on&, const set_arp_on&) = default;
+};
+// The link of this index, whatever it is called. Kernels before 6.2 rename none that is up: it is down for a moment
+// there.
+struct rename_link {
+    std::string name;  // from now on
+    int index = 0;
+    friend bool operator==(const rename_link&, const rename_link&) = default;
+};
 // A bridge that is given an address keeps it from then on, also where it has that already.
 struct set_hardware {
     std::string name;
@@ -100,18 +113,34 @@ struct remove_default_route {
     std::string device;
     friend bool operator==(const remove_default_route&, const remove_default_route&) = default;
 };
-// All that the value says is kept. One over another device is already_exists, and stays.
+// All that the value says is kept; one to an address that the device does not have (is_local) is not made. One over
+// another device is already_exists, and stays; but not the same over `moves_from`, but for its source: that is still
+// there afterwards, until it is removed, so that who dies in between has lost nothing. Where the kernel would make one
+// route of both (network_route::is_merged) this one takes its place at once.
 struct add_route {
     network_route route;
     std::string device;
     std::uint32_t table = main_table;
+    std::string moves_from{};
     friend bool operator==(const add_route&, const add_route&) = default;
 };
 struct remove_route {
     network_route route;
     std::string device;
     std::uint32_t table = main_table;
+    std::string moves_to{};  // where the same is by now: what undoes this makes it beside that
     friend bool operator==(const remove_route&, const remove_route&) = default;
+};
+// For good: what else is known of it on that device gives way.
+struct add_neighbour {
+    std::string device;
+    given_neighbour neighbour;
+    friend bool operator==(const add_neighbour&, const add_neighbour&) = default;
+};
+struct remove_neighbour {
+    std::string device;
+    given_neighbour neighbour;
+    friend bool operator==(const remove_neighbour&, const remove_neighbour&) = default;
 };
 // A key below /proc/sys, with slashes ("net/ipv4/conf/eth0.100/rp_filter": names of devices may hold dots).
 struct set_sysctl {
@@ -124,10 +153,10 @@ struct tx_checksum_off {
     friend bool operator==(const tx_checksum_off&, const tx_checksum_off&) = default;
 };
 
-using network_change =
-    std::variant<make_bridge, make_vlan, make_vxlan, plain_vxlan, set_up, set_down, set_mtu, set_hardware, set_master,
-                 delete_link, add_address, remove_address, add_default_route, remove_default_route, add_route,
-                 remove_route, set_sysctl, tx_checksum_off>;
+using network_change = std::variant<make_bridge, make_vlan, make_vxlan, plain_vxlan, set_up, set_down, set_mtu,
+                                    set_arp_on, rename_link, set_hardware, set_master, delete_link, add_address,
+                                    remove_address, add_default_route, remove_default_route, add_route, remove_route,
+                                    add_neighbour, remove_neighbour, set_sysctl, tx_checksum_off>;
 
 // "create bridge brcluster", "make ens4 a port of brcluster", "set MTU 9000 on ens4", "add 10.0.0.1/24 to brcluster".
 [[nodiscard]] std::string to_text(const network_change& change);

@@ -12,11 +12,13 @@
 
 namespace pvc::model {
 
-inline constexpr std::uint32_t main_table = 254;  // RT_TABLE_MAIN
+inline constexpr std::uint32_t main_table = 254;   // RT_TABLE_MAIN
+inline constexpr std::uint32_t local_table = 255;  // RT_TABLE_LOCAL
 
 // Scopes of addresses and routes, by the kernel's numbers (RT_SCOPE_…).
 inline constexpr std::uint8_t universe_scope = 0;
 inline constexpr std::uint8_t link_scope = 253;
+inline constexpr std::uint8_t host_scope = 254;
 // "link", "host", "site", or the number, as `ip` calls them.
 [[nodiscard]] std::string scope_text(std::uint8_t scope);
 
@@ -78,10 +80,19 @@ struct network_route {
     // MTU, windows, realm, preference, …: attributes of the kernel (RTA_METRICS, RTA_FLOW, RTA_PREF) as it told them,
     // which it takes again. Empty: the usual ones.
     std::string settings{};
+    bool is_local = false;          // to an address of this machine (table local), so that it takes its packets
     std::vector<route_way> ways{};  // by all of them, over one device, and not by `gateway`; empty: it has one way
 
     [[nodiscard]] bool is_by_gateway() const { return gateway.has_value() || !ways.empty(); }
     [[nodiscard]] bool is_default() const { return to.prefix == 0; }
+    // A second one of its place and metric is no other route: the kernel makes both one, of several ways.
+    [[nodiscard]] bool is_merged() const { return to.address.is_v6() && is_by_gateway(); }
+    // But for its source.
+    [[nodiscard]] bool is_like(const network_route& other) const {
+        auto same = other;
+        same.source = source;
+        return *this == same;
+    }
     friend bool operator==(const network_route&, const network_route&) = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include "pvcnoded/base/address.hpp"
 #include "pvcnoded/model/hardware_address.hpp"
+#include "pvcnoded/model/network_neighbour.hpp"
 #include "pvcnoded/model/network_route.hpp"
 
 #include <cstdint>
@@ -42,6 +43,7 @@ struct network_link {
     std::vector<std::string> alt_names{};  // that it can be called by as well
     bool has_traffic_filter = false;       // somebody has packets looked at as they come or go (tc: ingress, clsact)
     hardware_address hardware{};           // of Ethernet links
+    bool is_arp_off = false;               // it asks for no neighbour, and answers none
 
     friend bool operator==(const network_link&, const network_link&) = default;
 };
@@ -54,6 +56,8 @@ struct link_address {
     std::optional<ip::address> peer{};  // the far end that it was given with: the prefix length is that one's
     address_lifetime lifetime{};        // of a permanent one: how long it is preferred
     address_settings settings{};
+    bool is_taken =
+        true;  // IPv4; false: the kernel's own route to it (table local) is gone: it takes no packets for it
 
     [[nodiscard]] bool is_global() const { return scope == universe_scope; }
 
@@ -106,7 +110,7 @@ public:
     network_state() = default;
     network_state(std::vector<network_link> links, std::vector<link_address> addresses,
                   std::vector<default_route> routes, std::vector<link_route> link_routes = {},
-                  std::vector<connected_route> connected = {});
+                  std::vector<connected_route> connected = {}, std::vector<link_neighbour> neighbours = {});
 
     [[nodiscard]] std::span<const network_link> links() const { return links_; }
     [[nodiscard]] std::span<const link_address> addresses() const { return addresses_; }
@@ -117,6 +121,9 @@ public:
     // By link.
     [[nodiscard]] std::span<const connected_route> connected_routes() const { return connected_; }
     [[nodiscard]] bool has_connected_route(int link, const host_address& network) const;
+
+    // By link, then by address.
+    [[nodiscard]] std::span<const link_neighbour> neighbours() const { return neighbours_; }
 
     // Null: there is none.
     [[nodiscard]] const network_link* find(std::string_view name) const;
@@ -134,7 +141,7 @@ public:
     // Indexes are compared too: a link that was made anew is another one.
     friend bool operator==(const network_state& a, const network_state& b) {
         return a.links_ == b.links_ && a.addresses_ == b.addresses_ && a.routes_ == b.routes_ &&
-               a.link_routes_ == b.link_routes_ && a.connected_ == b.connected_;
+               a.link_routes_ == b.link_routes_ && a.connected_ == b.connected_ && a.neighbours_ == b.neighbours_;
     }
 
 private:
@@ -143,6 +150,7 @@ private:
     std::vector<default_route> routes_;
     std::vector<link_route> link_routes_;
     std::vector<connected_route> connected_;
+    std::vector<link_neighbour> neighbours_;
     // Places in links_: in the order of hashes of names (with the hash above the place), of masters and of what is
     // below.
     std::vector<std::uint64_t> by_name_;

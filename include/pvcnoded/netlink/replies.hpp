@@ -60,6 +60,17 @@ struct kernel_link {
 // The same, of those that the kernel makes with an address, in the main table; empty: it is none.
 [[nodiscard]] result<std::optional<model::connected_route>> parse_connected_route(std::string_view body);
 
+// Body of RTM_NEWROUTE: the link and the IPv4 address of this machine to which the kernel's own route (table local)
+// leads; empty: it is another one.
+struct local_address {
+    int link = 0;
+    ip::address address;
+};
+[[nodiscard]] result<std::optional<local_address>> parse_local_route(std::string_view body);
+
+// Body of RTM_NEWNEIGH: one that somebody entered for good, or a proxy; empty: it is another one.
+[[nodiscard]] result<std::optional<model::link_neighbour>> parse_neighbour(std::string_view body);
+
 // Body of RTM_NEWQDISC: the link on which it has packets looked at as they come or go (ingress, clsact); 0: it does
 // not.
 [[nodiscard]] result<int> parse_filtering_queue(std::string_view body);

@@ -122,6 +122,29 @@ change_work::outcome change_work::operator()(const model::set_mtu& one) {
     return carry_out(set_mtu_message(found.link.index, one.mtu));
 }
 
+change_work::outcome change_work::operator()(const model::set_arp_on& one) {
+    PVC_TRY(const auto found, requests_.need_link(one.name, by_));
+    return carry_out(set_arp_on_message(found.link.index));
+}
+
+change_work::outcome change_work::operator()(const model::rename_link& one) {
+    PVC_TRY(const auto answer, requests_.ask(rename_link_message(one.index, one.name), by_));
+    if (answer.error != EBUSY) {
+        return answer.error == 0 ? result<void>() : result<void>(refusal(about_, answer));
+    }
+    // It is up. Who dies in between leaves it down, which the next look sees.
+    PVC_TRY(const auto down, requests_.ask(set_up_message(one.index, false), by_));
+    if (down.error != 0) {
+        return refusal(about_, down);
+    }
+    PVC_TRY(const auto renamed, requests_.ask(rename_link_message(one.index, one.name), by_));
+    PVC_TRY(const auto up, requests_.ask(set_up_message(one.index, true), by_));
+    if (renamed.error != 0 || up.error != 0) {
+        return refusal(about_, renamed.error != 0 ? renamed : up);
+    }
+    return result<void>();
+}
+
 change_work::outcome change_work::operator()(const model::set_master& one) {
     PVC_TRY(const auto found, requests_.need_link(one.name, by_));
     if (one.if_free != 0 && (found.link.index != one.if_free || found.link.master != 0)) {
@@ -188,6 +211,9 @@ change_work::outcome change_work::operator()(const model::remove_default_route& 
 
 change_work::outcome change_work::operator()(const model::add_route& one) {
     PVC_TRY(const auto found, requests_.need_link(one.device, by_));
+    if (one.route.is_local) {
+        return add_local(found.link.index, one);
+    }
     PVC_TRY(const auto answer, requests_.ask(add_route_message(found.link.index, one.route, one.table), by_));
     if (answer.error == 0) {
         return result<void>();
@@ -196,8 +222,49 @@ change_work::outcome change_work::operator()(const model::add_route& one) {
         return refusal(about_, answer);
     }
     PVC_TRY(const bool is_there, has(found.link.index, one.route, one.table));
-    return is_there ? result<void>()
-                    : result<void>(failure(errc::already_exists, about_, "there is another one of its metric"));
+    return is_there ? result<void>() : add_moved(found.link.index, one);
+}
+
+// The kernel would make it for an address that is gone as well, and nobody would take it away.
+change_work::outcome change_work::add_local(int link, const model::add_route& one) {
+    PVC_TRY(const auto there, requests_.addresses(link, by_));
+    const auto is_it = [&](const model::link_address& has) { return has.address.address == one.route.to.address; };
+    if (std::ranges::none_of(there, is_it)) {
+        return result<void>();
+    }
+    return carry_out(add_route_message(link, one.route, one.table), EEXIST);
+}
+
+// Beside the one that it was, or in its place; never beside anybody else's.
+change_work::outcome change_work::add_moved(int link, const model::add_route& one) {
+    const result<void> taken = failure(errc::already_exists, about_, "there is another one of its metric");
+    PVC_TRY(const auto from, requests_.find_link(one.moves_from, by_));
+    if (!from) {
+        return taken;
+    }
+    PVC_TRY(const auto all, requests_.all_routes(one.route.to.address.is_v4() ? AF_INET : AF_INET6, by_));
+    bool is_moving = false;
+    bool is_others = false;
+    for (const auto& there : all.of_links) {
+        if (there.table == one.table && there.is.to == one.route.to && there.is.metric == one.route.metric &&
+            there.is.tos == one.route.tos) {
+            const bool is_it = there.link == from->link.index && there.is.is_like(one.route) && there.is_plain();
+            is_moving = is_moving || is_it;
+            is_others = is_others || !is_it;
+        }
+    }
+    for (const auto& there : all.connected) {
+        if (one.table == model::main_table && there.network == one.route.to && there.metric == one.route.metric &&
+            one.route.tos == 0) {
+            is_moving = is_moving || there.link == from->link.index;
+            is_others = is_others || (there.link != from->link.index && there.link != link);
+        }
+    }
+    if (!is_moving || is_others) {
+        return taken;
+    }
+    const auto how = one.route.is_merged() ? beside_others::give_way : beside_others::stay;
+    return carry_out(add_route_message(link, one.route, one.table, how));
 }
 
 // A metric of 0 would take any other one, too.
@@ -225,6 +292,19 @@ result<bool> change_work::has(int link, model::network_route route, std::uint32_
     return std::ranges::any_of(routes.of_links, [&](const model::link_route& there) {
         return there.link == link && there.table == table && there.is == route;
     });
+}
+
+change_work::outcome change_work::operator()(const model::add_neighbour& one) {
+    PVC_TRY(const auto found, requests_.need_link(one.device, by_));
+    return carry_out(add_neighbour_message(found.link.index, one.neighbour));
+}
+
+change_work::outcome change_work::operator()(const model::remove_neighbour& one) {
+    PVC_TRY(const auto found, requests_.find_link(one.device, by_));
+    if (!found) {
+        return result<void>();
+    }
+    return carry_out(remove_neighbour_message(found->link.index, one.neighbour), ENOENT);
 }
 
 change_work::outcome change_work::operator()(const model::set_sysctl& one) {

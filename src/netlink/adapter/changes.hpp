@@ -23,6 +23,8 @@ public:
     outcome operator()(const model::set_up& one);
     outcome operator()(const model::set_down& one);
     outcome operator()(const model::set_mtu& one);
+    outcome operator()(const model::set_arp_on& one);
+    outcome operator()(const model::rename_link& one);
     outcome operator()(const model::set_master& one);
     outcome operator()(const model::delete_link& one);
     outcome operator()(const model::add_address& one);
@@ -31,6 +33,8 @@ public:
     outcome operator()(const model::remove_default_route& one);
     outcome operator()(const model::add_route& one);
     outcome operator()(const model::remove_route& one);
+    outcome operator()(const model::add_neighbour& one);
+    outcome operator()(const model::remove_neighbour& one);
     outcome operator()(const model::set_sysctl& one);
     outcome operator()(const model::tx_checksum_off& one);
 
@@ -39,7 +43,9 @@ private:
     outcome make(const std::string& name, std::string message);
     // The request that is no more than its refusal or success. `also`: an errno that is success too.
     outcome carry_out(std::string message, int also = 0);
-    // Whether the link has exactly this route in the main table.
+    outcome add_local(int link, const model::add_route& one);
+    outcome add_moved(int link, const model::add_route& one);
+    // Whether the link has exactly this route in the table.
     result<bool> has(int link, model::network_route route, std::uint32_t table);
 
     kernel_requests& requests_;

@@ -293,6 +293,51 @@ result<kernel_requests::found_routes> kernel_requests::dump_routes(int family, s
     return found;
 }
 
+result<std::vector<model::link_neighbour>> kernel_requests::neighbours(const errand& by) {
+    std::vector<model::link_neighbour> found;
+    for (const bool are_proxies : {false, true}) {
+        const std::size_t before = found.size();
+        std::map<int, std::size_t> count;  // by link
+        const taker take = [&](const reply_message& one) -> result<void> {
+            if (one.type == RTM_NEWNEIGH) {
+                PVC_TRY(const auto neighbour, parse_neighbour(one.body));
+                if (neighbour && count[neighbour->link]++ < model::link_neighbours_max) {
+                    found.push_back(*neighbour);
+                }
+            }
+            return {};
+        };
+        const auto begin_anew = [&] {
+            found.resize(before);
+            count.clear();
+        };
+        PVC_TRY(const auto answer, dump(dump_neighbours_message(are_proxies), begin_anew, take, by));
+        if (answer.error != 0) {
+            return failure(errc::io, "neighbours", answer.cause());
+        }
+    }
+    return found;
+}
+
+result<std::vector<local_address>> kernel_requests::local_addresses(const errand& by) {
+    std::vector<local_address> found;
+    const taker take = [&](const reply_message& one) -> result<void> {
+        if (one.type == RTM_NEWROUTE) {
+            PVC_TRY(const auto local, parse_local_route(one.body));
+            if (local) {
+                found.push_back(*local);
+            }
+        }
+        return {};
+    };
+    const auto begin_anew = [&] { found.clear(); };
+    PVC_TRY(const auto answer, dump(dump_local_routes_message(), begin_anew, take, by));
+    if (answer.error != 0 && answer.error != ENOENT) {  // without any there is no table
+        return failure(errc::io, "local routes", answer.cause());
+    }
+    return found;
+}
+
 result<std::vector<int>> kernel_requests::filtered_links(const errand& by) {
     std::vector<int> found;
     const taker take = [&](const reply_message& one) -> result<void> {

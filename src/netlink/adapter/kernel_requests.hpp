@@ -73,6 +73,10 @@ public:
     // Both in one dump; of each link up to model::link_routes_max beside its default routes.
     [[nodiscard]] result<found_routes> routes(int family, const errand& by);
     [[nodiscard]] result<found_routes> all_routes(int family, const errand& by);
+    // That somebody entered: of each link up to model::link_neighbours_max.
+    [[nodiscard]] result<std::vector<model::link_neighbour>> neighbours(const errand& by);
+    // Those of IPv4 of which the kernel takes packets (table local).
+    [[nodiscard]] result<std::vector<local_address>> local_addresses(const errand& by);
     // On which somebody has packets looked at as they come or go.
     [[nodiscard]] result<std::vector<int>> filtered_links(const errand& by);
 

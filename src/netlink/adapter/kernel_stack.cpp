@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -19,32 +20,52 @@ namespace pvc::netlink {
 
 namespace {
 
+// In a VRF, and while a link is down, the kernel has them elsewhere, or not at all.
+void mark_taken(std::vector<model::link_address>& addresses, const std::vector<local_address>& local,
+                const std::map<int, const model::network_link*>& links) {
+    std::set<std::pair<int, ip::address>> taken;
+    for (const auto& one : local) {
+        taken.emplace(one.link, one.address);
+    }
+    for (auto& one : addresses) {
+        const auto link = links.find(one.link);
+        const bool is_usual =
+            one.address.address.is_v4() && link != links.end() && link->second->is_up && link->second->master == 0;
+        one.is_taken = !is_usual || taken.contains({one.link, one.address.address});
+    }
+}
+
 // On a pool thread.
 result<model::network_state> look_at_all(kernel_requests& requests, const errand& by) {
     PVC_TRY(auto found, requests.links(by));
     PVC_TRY(auto addresses, requests.addresses(0, by));
+    PVC_TRY(const auto local, requests.local_addresses(by));
     PVC_TRY(auto routes, requests.routes(AF_INET, by));
     PVC_TRY(auto routes_v6, requests.routes(AF_INET6, by));
     std::ranges::move(routes_v6.of_links, std::back_inserter(routes.of_links));
     std::ranges::move(routes_v6.connected, std::back_inserter(routes.connected));
+    PVC_TRY(auto neighbours, requests.neighbours(by));
     PVC_TRY(const auto filtered, requests.filtered_links(by));
     for (auto& one : found) {
         one.link.has_traffic_filter = std::ranges::find(filtered, one.link.index) != filtered.end();
     }
+    std::map<int, const model::network_link*> by_index;
     std::map<int, std::string_view> names;
     std::vector<model::network_link> links;
     links.reserve(found.size());
     for (auto& one : found) {
         links.push_back(std::move(one.link));
         names.emplace(links.back().index, links.back().name);
+        by_index.emplace(links.back().index, &links.back());
     }
+    mark_taken(addresses, local, by_index);
     for (auto& one : addresses) {
         if (one.settings.label == names[one.link]) {
             one.settings.label.clear();
         }
     }
     return model::network_state(std::move(links), std::move(addresses), std::move(routes.of_default),
-                                std::move(routes.of_links), std::move(routes.connected));
+                                std::move(routes.of_links), std::move(routes.connected), std::move(neighbours));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -165,7 +166,7 @@ std::string route_message(std::uint16_t type, std::uint16_t flags, int link, con
     head.rtm_table = table <= largest_in_head ? static_cast<std::uint8_t>(table) : std::uint8_t{RT_TABLE_UNSPEC};
     head.rtm_protocol = route.protocol;
     head.rtm_scope = route.scope;
-    head.rtm_type = RTN_UNICAST;
+    head.rtm_type = route.is_local ? RTN_LOCAL : RTN_UNICAST;
     head.rtm_flags = route.is_onlink ? RTNH_F_ONLINK : 0;
     if (!route.is_default()) {
         made.address(RTA_DST, route.to.address);
@@ -207,6 +208,20 @@ std::string default_route_message(std::uint16_t type, std::uint16_t flags, int l
     }
     made.address(RTA_GATEWAY, gateway);
     made.u32(RTA_OIF, static_cast<std::uint32_t>(link));
+    return made.text();
+}
+
+std::string neighbour_message(std::uint16_t type, std::uint16_t flags, int link, const model::given_neighbour& one) {
+    builder made(type, flags);
+    auto& head = made.header<ndmsg>();
+    head.ndm_family = one.address.is_v4() ? AF_INET : AF_INET6;
+    head.ndm_ifindex = link;
+    head.ndm_state = NUD_PERMANENT;
+    head.ndm_flags = static_cast<std::uint8_t>((one.is_proxy ? NTF_PROXY : 0) | (one.is_router ? NTF_ROUTER : 0));
+    made.address(NDA_DST, one.address);
+    if (!one.is_proxy) {
+        made.structure(NDA_LLADDR, one.hardware);
+    }
     return made.text();
 }
 
@@ -322,6 +337,19 @@ std::string set_up_message(int link, bool is_up) {
     return made.text();
 }
 
+std::string set_arp_on_message(int link) {
+    builder made(RTM_NEWLINK, changes);
+    made.link_header(link).ifi_change = IFF_NOARP;
+    return made.text();
+}
+
+std::string rename_link_message(int link, const std::string& name) {
+    builder made(RTM_NEWLINK, changes);
+    made.link_header(link);
+    made.text(IFLA_IFNAME, name);
+    return made.text();
+}
+
 std::string set_mtu_message(int link, int mtu) {
     builder made(RTM_NEWLINK, changes);
     made.link_header(link);
@@ -391,12 +419,32 @@ std::string remove_default_route_message(int link, const ip::address_v4& gateway
     return default_route_message(RTM_DELROUTE, changes, link, gateway);
 }
 
-std::string add_route_message(int link, const model::network_route& route, std::uint32_t table) {
-    return route_message(RTM_NEWROUTE, makes, link, route, table);
+std::string add_route_message(int link, const model::network_route& route, std::uint32_t table, beside_others how) {
+    std::uint16_t flags = makes;
+    if (how == beside_others::stay) {
+        flags = changes | NLM_F_CREATE | NLM_F_APPEND;
+    } else if (how == beside_others::give_way) {
+        flags = changes | NLM_F_CREATE | NLM_F_REPLACE;
+    }
+    return route_message(RTM_NEWROUTE, flags, link, route, table);
 }
 
 std::string remove_route_message(int link, const model::network_route& route, std::uint32_t table) {
     return route_message(RTM_DELROUTE, changes, link, route, table);
+}
+
+std::string add_neighbour_message(int link, const model::given_neighbour& one) {
+    return neighbour_message(RTM_NEWNEIGH, changes | NLM_F_CREATE | NLM_F_REPLACE, link, one);
+}
+
+std::string remove_neighbour_message(int link, const model::given_neighbour& one) {
+    return neighbour_message(RTM_DELNEIGH, changes, link, one);
+}
+
+std::string dump_neighbours_message(bool are_proxies) {
+    builder made(RTM_GETNEIGH, dumps);
+    made.header<ndmsg>().ndm_flags = are_proxies ? NTF_PROXY : 0;
+    return made.text();
 }
 
 std::string dump_links_message() {
@@ -419,6 +467,15 @@ std::string dump_routes_message() {
     auto& head = made.header<rtmsg>();
     head.rtm_family = AF_INET;
     head.rtm_table = RT_TABLE_MAIN;
+    return made.text();
+}
+
+std::string dump_local_routes_message() {
+    builder made(RTM_GETROUTE, dumps);
+    auto& head = made.header<rtmsg>();
+    head.rtm_family = AF_INET;
+    head.rtm_table = RT_TABLE_LOCAL;
+    head.rtm_type = RTN_LOCAL;
     return made.text();
 }
 

@@ -38,6 +38,8 @@ namespace pvc::netlink {
 [[nodiscard]] std::string plain_vxlan_message(int link, const model::vxlan_settings& has, bool is_v6);
 [[nodiscard]] std::string set_hardware_message(int link, const model::hardware_address& hardware);
 [[nodiscard]] std::string set_up_message(int link, bool is_up);
+[[nodiscard]] std::string set_arp_on_message(int link);
+[[nodiscard]] std::string rename_link_message(int link, const std::string& name);
 [[nodiscard]] std::string set_mtu_message(int link, int mtu);
 [[nodiscard]] std::string set_master_message(int link, int master);
 [[nodiscard]] std::string delete_link_message(int link);
@@ -50,14 +52,26 @@ namespace pvc::netlink {
 [[nodiscard]] std::string add_default_route_message(int link, const ip::address_v4& gateway);
 [[nodiscard]] std::string remove_default_route_message(int link, const ip::address_v4& gateway);
 
-[[nodiscard]] std::string add_route_message(int link, const model::network_route& route, std::uint32_t table);
+// What becomes of another one of its place and metric: it is refused beside that, comes behind it, or comes in its
+// place.
+enum class beside_others : std::uint8_t { none, stay, give_way };
+[[nodiscard]] std::string add_route_message(int link, const model::network_route& route, std::uint32_t table,
+                                            beside_others how = beside_others::none);
 [[nodiscard]] std::string remove_route_message(int link, const model::network_route& route, std::uint32_t table);
+
+// What the kernel knows of it there gives way.
+[[nodiscard]] std::string add_neighbour_message(int link, const model::given_neighbour& one);
+[[nodiscard]] std::string remove_neighbour_message(int link, const model::given_neighbour& one);
+// The one or the other, of both families.
+[[nodiscard]] std::string dump_neighbours_message(bool are_proxies);
 
 [[nodiscard]] std::string dump_links_message();
 // Of one link where the kernel can choose; 0: of all.
 [[nodiscard]] std::string dump_addresses_message(int link);
 // IPv4, the main table.
 [[nodiscard]] std::string dump_routes_message();
+// IPv4, those to this machine's own addresses.
+[[nodiscard]] std::string dump_local_routes_message();
 // Of one family, all tables.
 [[nodiscard]] std::string dump_link_routes_message(int family);
 

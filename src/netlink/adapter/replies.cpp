@@ -366,6 +366,7 @@ result<std::optional<kernel_link>> parse_link(std::string_view body) {
     link.is_up = (head->ifi_flags & IFF_UP) != 0;
     link.is_running = (head->ifi_flags & IFF_RUNNING) != 0;
     link.is_loopback = (head->ifi_flags & IFF_LOOPBACK) != 0;
+    link.is_arp_off = (head->ifi_flags & IFF_NOARP) != 0;
     bool is_elsewhere = false;
     const bool is_well = read_all(body.substr(sizeof(ifinfomsg)), [&](const attribute& one) {
         switch (one.type) {
@@ -542,6 +543,23 @@ result<std::optional<model::connected_route>> parse_connected_route(std::string_
         return std::nullopt;
     }
     return model::connected_route{parts.link, {*parts.to, head->rtm_dst_len}, parts.metric, parts.source};
+}
+
+result<std::optional<local_address>> parse_local_route(std::string_view body) {
+    const auto head = read_as<rtmsg>(body);
+    if (!head) {
+        return malformed("a route");
+    }
+    if (head->rtm_family != AF_INET || head->rtm_type != RTN_LOCAL || head->rtm_dst_len != 32) {
+        return std::nullopt;
+    }
+    route_parts parts;
+    parts.table = head->rtm_table;
+    if (!take_route(parts, body.substr(sizeof(rtmsg)))) {
+        return malformed("a route");
+    }
+    const bool is_one = parts.table == RT_TABLE_LOCAL && parts.link != 0 && parts.to;
+    return is_one ? std::optional(local_address{parts.link, *parts.to}) : std::nullopt;
 }
 
 result<int> parse_filtering_queue(std::string_view body) {

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace pvc::policy {
@@ -42,6 +41,9 @@ public:
           lower_(seen.find(links_.lower_name(wanted.type))) {}
 
     network_plan make() {
+        if (call_bridge_again()) {
+            return std::move(plan_);
+        }
         if (!is_ours()) {
             plan_.is_refused = true;
             return std::move(plan_);
@@ -100,9 +102,9 @@ private:
         add(model::set_sysctl{fmt::format("net/ipv6/conf/{}/{}", family_and_device, key), std::move(value)});
     }
 
+    bool call_bridge_again();
     bool is_ours();
     [[nodiscard]] std::string why_bridge_is_foreign() const;
-    [[nodiscard]] std::string other_port_of_vxlan() const;
     bool is_number_free();
     [[nodiscard]] bool is_taken_over() const;
     void find_base_of_before();
@@ -149,6 +151,20 @@ private:
     network_plan plan_;
 };
 
+// By the record it is this network's bridge, whatever somebody called it since (README ruling 79): all that machines
+// and rules know is its name.
+bool network_planner::call_bridge_again() {
+    const auto* own = bridge_ == nullptr && known_.own_bridge > 0 ? seen_.find(known_.own_bridge) : nullptr;
+    if (own == nullptr || !links_.is_bridge(*own) || links_.is_named(own->name) || links_.called(bridge_name_) ||
+        model::vni_of(own->name, "vmbr")) {
+        return false;
+    }
+    plan_.damage.push_back(fmt::format("{} was called {}", bridge_name_, own->name));
+    add(model::rename_link{bridge_name_, own->index});
+    plan_.next = known_;
+    return true;
+}
+
 // Nothing is done to a network whose links would be, or stand in the way of, somebody else's.
 bool network_planner::is_ours() {
     if (!can_have(wanted_.vni, wanted_.type)) {
@@ -172,7 +188,7 @@ bool network_planner::is_ours() {
     }
     if (base_ != nullptr && !links_.is_base(*base_, wanted_.vni, wanted_.type) &&
         !links_.is_base_of_before(*base_, wanted_.vni, wanted_.type)) {
-        if (auto other = other_port_of_vxlan(); !other.empty()) {
+        if (auto other = links_.other_port_of_vxlan(*base_, wanted_); !other.empty()) {
             return refuse(fmt::format("{} is VXLAN {}, and not as FRR needs it for EVPN: it has {}", base_name_,
                                       wanted_.vni, other));
         }
@@ -238,15 +254,6 @@ std::string network_planner::why_bridge_is_foreign() const {
         }
     }
     return {};
-}
-
-// Of a VXLAN of this number on the right device, which is not ours for that alone; empty: it is not one.
-std::string network_planner::other_port_of_vxlan() const {
-    if (!is_managed() || !base_->vxlan || base_->vxlan->vni != wanted_.vni || lower_ == nullptr ||
-        base_->lower != lower_->index) {
-        return {};
-    }
-    return fmt::format("port {}", base_->vxlan->port);
 }
 
 // The kernel has each VLAN of a device, and each VNI of a port, once, whatever its name.
@@ -539,6 +546,10 @@ void network_planner::plan_bridge_link() {
         }
         add(model::set_mtu{bridge_name_, possible_mtu_});
     }
+    if (bridge_ != nullptr && bridge_->is_arp_off) {
+        damage("ARP was off on " + bridge_name_);
+        add(model::set_arp_on{bridge_name_});
+    }
     if (bridge_ == nullptr || !bridge_->is_up) {
         if (bridge_ != nullptr) {
             damage("bridge " + bridge_name_ + " was down");
@@ -576,17 +587,6 @@ void network_planner::drop_learnt_addresses() {
 }
 
 }  // namespace
-
-std::vector<model::network_change> steps_without_base(const model::client_network& network,
-                                                      std::span<const model::network_change> left) {
-    std::vector<model::network_change> steps;
-    if (left.empty() || model::device_of(left.front()) != network.base()) {
-        return steps;
-    }
-    std::ranges::copy_if(left, std::back_inserter(steps),
-                         [&](const auto& one) { return model::device_of(one) == network.bridge(); });
-    return steps;
-}
 
 network_plan plan_network(const model::client_network& wanted, const config::node_config& config,
                           const model::network_state& seen, const network_memory& known, const whose_links& whose) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace pvc::policy {
 
@@ -189,6 +190,17 @@ std::map<std::uint32_t, machine_bridge> bridges_of_machines(const config::node_c
         }
     }
     return all;
+}
+
+std::vector<model::network_change> steps_without_base(const model::client_network& network,
+                                                      std::span<const model::network_change> left) {
+    std::vector<model::network_change> steps;
+    if (left.empty() || model::device_of(left.front()) != network.base()) {
+        return steps;
+    }
+    std::ranges::copy_if(left, std::back_inserter(steps),
+                         [&](const auto& one) { return model::device_of(one) == network.bridge(); });
+    return steps;
 }
 
 // Also of the type that it had before it became one of the other, which may have been refused.

@@ -42,6 +42,13 @@ struct undo {
                (route.protocol == made_by_kernel && table == model::main_table &&
                 std::ranges::any_of(before.connected_routes(), is_connected));
     }
+    [[nodiscard]] std::optional<model::network_route> route_like(const model::network_route& route,
+                                                                 const std::string& device, std::uint32_t table) const {
+        const auto found = std::ranges::find_if(before.link_routes(), [&](const model::link_route& one) {
+            return one.is.is_like(route) && one.table == table && before.name_of(one.link) == device;
+        });
+        return found == before.link_routes().end() ? std::nullopt : std::optional(found->is);
+    }
     [[nodiscard]] bool has_route(const ip::address& gateway, const std::string& device) const {
         return std::ranges::any_of(before.routes(), [&](const model::default_route& one) {
             return one.gateway == gateway && before.name_of(one.link) == device;
@@ -90,13 +97,31 @@ struct undo {
                                                   : undoing();
     }
     undoing operator()(const model::add_route& one) const {
-        return has_route(one.route, one.device, one.table)
-                   ? undoing()
+        if (has_route(one.route, one.device, one.table)) {
+            return {};
+        }
+        // What took another one's place gives it back.
+        const auto was = one.route.is_merged() ? route_like(one.route, one.moves_from, one.table) : std::nullopt;
+        return was ? undoing(model::add_route{*was, one.moves_from, one.table, one.device})
                    : undoing(model::remove_route{one.route, one.device, one.table});
     }
     undoing operator()(const model::remove_route& one) const {
-        return has_route(one.route, one.device, one.table) ? undoing(model::add_route{one.route, one.device, one.table})
-                                                           : undoing();
+        return has_route(one.route, one.device, one.table)
+                   ? undoing(model::add_route{one.route, one.device, one.table, one.moves_to})
+                   : undoing();
+    }
+    [[nodiscard]] bool has_neighbour(const model::given_neighbour& neighbour, const std::string& device) const {
+        return std::ranges::any_of(before.neighbours(), [&](const model::link_neighbour& one) {
+            return one.is == neighbour && before.name_of(one.link) == device;
+        });
+    }
+    undoing operator()(const model::add_neighbour& one) const {
+        return has_neighbour(one.neighbour, one.device) ? undoing()
+                                                        : undoing(model::remove_neighbour{one.device, one.neighbour});
+    }
+    undoing operator()(const model::remove_neighbour& one) const {
+        return has_neighbour(one.neighbour, one.device) ? undoing(model::add_neighbour{one.device, one.neighbour})
+                                                        : undoing();
     }
     undoing operator()(const model::set_hardware& one) const {
         const auto* link = before.find(one.name);
@@ -104,6 +129,8 @@ struct undo {
                    ? undoing()
                    : undoing(model::set_hardware{one.name, link->hardware});
     }
+    undoing operator()(const model::set_arp_on& /*one*/) const { return std::nullopt; }
+    undoing operator()(const model::rename_link& /*one*/) const { return std::nullopt; }
     // What a link was cannot be made again from its name, and settings are not among what was seen: neither is planned
     // for the host's own links.
     undoing operator()(const model::delete_link& /*one*/) const { return std::nullopt; }
@@ -121,6 +148,16 @@ std::optional<model::network_change> undo_of(const model::network_change& step, 
 std::optional<model::network_route> lost_connected_route(const model::network_state& seen,
                                                          const model::network_link& link, const host_address& address) {
     constexpr std::uint32_t metric_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
+    const auto there = seen.addresses_of(link.index);
+    const auto found = std::ranges::find(there, address, &model::link_address::address);
+    if (link.is_up && found != there.end() && !found->is_taken) {
+        constexpr int of_host = 32;
+        return model::network_route{.to = {address.address, of_host},
+                                    .source = address.address,
+                                    .scope = model::host_scope,
+                                    .protocol = made_by_kernel,
+                                    .is_local = true};
+    }
     const auto network = model::connected_network(address);
     const auto is_the_same = [&](const model::link_route& one) {
         return one.link == link.index && one.table == model::main_table && !one.is.gateway && one.is.to == *network;
@@ -137,6 +174,25 @@ std::optional<model::network_route> lost_connected_route(const model::network_st
         route.metric = metric_of_ipv6;
     }
     return route;
+}
+
+std::optional<network_remark> remark_of_untaken(const config::node_config& config, const model::network_state& seen) {
+    std::string all;
+    for (const auto& one : seen.addresses()) {
+        const auto name = seen.name_of(one.link);
+        const bool is_hosts_bridge =
+            std::ranges::find(config.host_bridges, name, &config::host_bridge::name) != config.host_bridges.end();
+        if (!one.is_taken && !is_hosts_bridge && !model::vni_of(name, "vmbr")) {
+            all += fmt::format("{}{} on {}", all.empty() ? "" : ", ", one.address.text(), name);
+        }
+    }
+    return all.empty() ? std::nullopt
+                       : std::optional(network_remark{
+                             message::network_left_alone, false,
+                             fmt::format("this host takes no packets for {}: the kernel's routes to them in table "
+                                         "local are gone (`ip route flush table local`, say): take each address away "
+                                         "and add it again",
+                                         all)});
 }
 
 model::network_state with_ports_of(const host_plan& plan, const model::network_state& seen) {

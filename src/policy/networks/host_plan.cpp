@@ -7,15 +7,16 @@
 
 #include "former_bridges.hpp"
 #include "own_links.hpp"
+#include "port_kinds.hpp"
 #include "port_moves.hpp"
 #include "pvcnoded/base/planted.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <set>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -24,14 +25,6 @@ namespace {
 using model::default_route;
 using model::link_address;
 using model::network_link;
-
-// Tunnels of IP packets: no bridge takes them.
-bool has_no_frames(const network_link& device) {
-    constexpr std::array<std::string_view, 12> kinds{"wireguard", "ipip", "gre",  "sit", "ip6tnl", "ip6gre",
-                                                     "vti",       "vti6", "xfrm", "ppp", "wwan",   "rmnet"};
-    const bool is_tun = device.kind == "tun" && device.hardware == model::hardware_address();  // a tap has one
-    return is_tun || std::ranges::find(kinds, device.kind) != kinds.end();
-}
 
 class host_planner {
 public:
@@ -85,13 +78,13 @@ private:
     void leave_out_misplaced();
     void plan_bridge(const config::host_bridge& bridge);
     void plan_connected(const network_link& bridge, const host_address& address);
+    [[nodiscard]] bool comes_with_port(const std::string& bridge, const host_address& address) const;
     [[nodiscard]] bool is_foreign(const std::string& bridge) const { return !why_no_bridge(seen_, bridge).empty(); }
     [[nodiscard]] std::optional<network_remark> why_no_port(const config::host_bridge& bridge,
                                                             const network_link& device) const;
     [[nodiscard]] bool is_port(const config::host_bridge& bridge, const network_link& device) const {
         return device.master != 0 && seen_.name_of(device.master) == bridge.name;
     }
-    [[nodiscard]] const network_link* sole_user(const network_link& device) const;
     [[nodiscard]] bool is_recorded_port(const network_link& link) const;
     [[nodiscard]] std::vector<const network_link*> other_ports(const config::host_bridge& bridge) const;
     [[nodiscard]] std::optional<network_remark> why_not_yet(const config::host_bridge& bridge,
@@ -265,12 +258,17 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
     if (link == nullptr || !link->is_up) {
         steps.emplace_back(model::set_up{bridge.name});
     }
+    if (link != nullptr && link->is_arp_off) {
+        steps.emplace_back(model::set_arp_on{bridge.name});
+    }
     add_unit("bridge " + bridge.name, std::move(steps));
     for (const auto& address : addresses_.at(bridge.name).own) {
         const auto present = link == nullptr ? std::vector<link_address>() : seen_.addresses_of(link->index);
         const auto over = moves_.contains(bridge.name) ? "" : reached_without(bridge.name, seen_, address);
         if (std::ranges::find(present, address, &link_address::address) != present.end()) {
             plan_connected(*link, address);
+        } else if (comes_with_port(bridge.name, address)) {
+            continue;
         } else if (!over.empty()) {
             remark(message::network_device_configured, true,
                    fmt::format("{} is not added on {}, which has no port: this host reaches its network over {}, and "
@@ -309,9 +307,15 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
 // The kernel makes it with the address; who flushes a table takes it away, and then nobody of the network is reached.
 void host_planner::plan_connected(const network_link& bridge, const host_address& address) {
     if (const auto route = lost_connected_route(seen_, bridge, address)) {
-        add_unit(fmt::format("route to {} on {}", route->to.text(), bridge.name),
-                 {model::add_route{*route, bridge.name}});
+        add_unit(fmt::format("{}route to {} on {}", route->is_local ? "local " : "", route->to.text(), bridge.name),
+                 {model::add_route{*route, bridge.name, table_of(*route)}});
     }
+}
+
+// Behind what comes from the device (port_moves.cpp).
+bool host_planner::comes_with_port(const std::string& bridge, const host_address& address) const {
+    const auto moves = moves_.find(bridge);
+    return moves != moves_.end() && std::ranges::find(moves->second.own, address) != moves->second.own.end();
 }
 
 // Empty: it can be, or is.
@@ -327,7 +331,7 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
                               fmt::format("device {} ({}) has no Ethernet frames: the kernel makes it no port of {}",
                                           device.name, device.kind, bridge.name)};
     }
-    if (const auto* user = sole_user(device); user != nullptr && !is_port(bridge, device)) {
+    if (const auto* user = sole_user(seen_, device); user != nullptr && !is_port(bridge, device)) {
         return network_remark{message::network_device_elsewhere, true,
                               fmt::format("device {} carries {} of kind {}: the kernel makes it no port of {} as long "
                                           "as that is there",
@@ -357,17 +361,6 @@ std::optional<network_remark> host_planner::why_no_port(const config::host_bridg
                                           device.name, address, bridge.name)};
     }
     return is_port(bridge, device) ? std::nullopt : why_not_yet(bridge, device);
-}
-
-// Of those the kernel gives a device's frames to one only: to them, or to a bridge. Null: there is none.
-const network_link* host_planner::sole_user(const network_link& device) const {
-    constexpr std::array<std::string_view, 4> kinds{"macvlan", "macvtap", "ipvlan", "ipvtap"};
-    for (const auto* one : seen_.standing_on(device.index)) {
-        if (std::ranges::find(kinds, one->kind) != kinds.end()) {
-            return one;
-        }
-    }
-    return nullptr;
 }
 
 // The configuration gave it to the bridge that it is a port of.
@@ -440,6 +433,11 @@ void host_planner::plan_port(const config::host_bridge& bridge, const network_li
                fmt::format("{} was the device of {}, which is {} now: it is taken out", port->name, bridge.name,
                            device.name));
     }
+    auto& moves = moves_.at(bridge.name);
+    if (sources_.at(bridge.name) != &device) {
+        // Once its port is elsewhere nothing tells that a bridge was the host's.
+        std::ranges::move(std::exchange(moves.steps, {}), std::back_inserter(steps));
+    }
     if (!is_port(bridge, device)) {
         steps.emplace_back(model::set_master{device.name, bridge.name});
         released_.emplace(device.index, what);
@@ -447,7 +445,6 @@ void host_planner::plan_port(const config::host_bridge& bridge, const network_li
             steps.emplace_back(model::set_hardware{bridge.name, device.hardware});
         }
     }
-    auto& moves = moves_.at(bridge.name);
     for (auto& one : moves.unmoved) {
         if (!is_port(bridge, device)) {
             one.device = device.name;
@@ -538,6 +535,9 @@ void host_planner::look_at_routes() {
 // With one address on two bridges the kernel answers for it on both, and takes either way to its network. Which of them
 // somebody needs is not ours to say.
 void host_planner::look_for_strays() {
+    if (auto untaken = remark_of_untaken(config_, seen_)) {
+        plan_.remarks.push_back(*std::move(untaken));
+    }
     for (const auto& bridge : config_.host_bridges) {
         tell_other_ports(bridge);
         for (const auto& other : config_.host_bridges) {

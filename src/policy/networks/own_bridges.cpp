@@ -51,8 +51,13 @@ bool add_port_line(host_ports* to, std::span<const std::string_view> parts) {
     return true;
 }
 
+// Also by another name that somebody gave it, as long as no other link has its own.
 bool is_there(const model::network_state& seen, std::uint32_t vni, int index) {
     const auto* link = seen.find(bridge_name(vni));
+    if (link == nullptr) {
+        link = seen.find(index);
+        return link != nullptr && link->kind == "bridge" && !model::vni_of(link->name, "vmbr");
+    }
     return link != nullptr && link->kind == "bridge" && link->index == index;
 }
 
@@ -152,9 +157,15 @@ host_ports with_ports_of(host_ports before, std::span<const model::network_chang
     for (const auto& step : steps) {
         const auto* const port = std::get_if<model::set_master>(&step);
         const auto* const link = port == nullptr || port->master.empty() ? nullptr : seen.find(port->name);
-        if (link != nullptr) {
-            before[link->name] = {link->index, port->master};
+        if (link == nullptr) {
+            continue;
         }
+        // Where it is now it is on record until it is gone from there, whenever the daemon dies.
+        const auto is_elsewhere = [&](const auto& one) {
+            return one.second.index == link->index && one.second.bridge != port->master;
+        };
+        const bool is_leaving = std::ranges::any_of(before, is_elsewhere);
+        before[is_leaving ? fmt::format("{}:{}", link->name, port->master) : link->name] = {link->index, port->master};
     }
     return before;
 }

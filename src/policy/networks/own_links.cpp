@@ -113,6 +113,13 @@ bool own_links::is_base(const model::network_link& link, std::uint32_t vni, mode
     return lower != nullptr && link.lower == lower->index && !is_of_host(link) && has_number(link, vni, type);
 }
 
+std::string own_links::other_port_of_vxlan(const model::network_link& base, const model::client_network& wanted) const {
+    const auto* lower = seen_.find(lower_name(model::network_type::managed));
+    const bool is_it = wanted.type == model::network_type::managed && base.vxlan && base.vxlan->vni == wanted.vni &&
+                       lower != nullptr && base.lower == lower->index;
+    return is_it ? fmt::format("port {}", base.vxlan->port) : std::string();
+}
+
 bool own_links::has_number(const model::network_link& link, std::uint32_t vni, model::network_type type) {
     if (type == model::network_type::bridged) {
         return link.kind == "vlan" && link.vlan_id == vni;

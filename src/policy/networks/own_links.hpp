@@ -81,6 +81,9 @@ public:
     [[nodiscard]] const model::network_link* called(std::string_view name) const;
     // Also by a pattern of ifupdown ("/vxlan*"), unless that begins with what fits anything.
     [[nodiscard]] bool is_named(std::string_view name) const;
+    // Of a VXLAN of this network's number on the right device, which is not ours for that alone; "": it is not one.
+    [[nodiscard]] std::string other_port_of_vxlan(const model::network_link& base,
+                                                  const model::client_network& wanted) const;
 
 private:
     [[nodiscard]] static bool has_number(const model::network_link& link, std::uint32_t vni, model::network_type type);

@@ -1,13 +1,15 @@
-// In which order, and why. An address is on the bridge before its routes come, because a route needs an address that
-// reaches its gateway; it goes from the device after them, because they go with its last address: what fails between
-// can be undone. Two routes to the same with the same metric cannot be there at once, so each goes from the device
-// before it comes on the bridge; and those by a gateway go before and come after those that lead to their gateway.
-// All of it is there what it was here, with its metric too: a host has other ways to the same networks, and takes which
-// it took.
+// In which order, and why. All of it comes before any of it goes: who is killed in between has lost nothing, and the
+// next look finds what is still to go. An address is on the bridge before its routes come, because a route needs an
+// address that reaches its gateway; it goes from the device after them, because they go with its last address. Routes
+// by a gateway come after those that lead to it, and go before them. All of it is there what it was here, with its
+// metric too: a host has other ways to the same networks, and takes which it took. So does the source that packets
+// have: the addresses of one network come in the order of the device, and where the bridge has others before them the
+// route names the one that it had.
 #include "port_moves.hpp"
 
 #include "own_links.hpp"
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/policy/networks/preferred_sources.hpp"
 
 #include <fmt/format.h>
 
@@ -31,6 +33,15 @@ std::string listed(const std::vector<std::string>& all) {
 
 constexpr std::uint32_t metric_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
 
+// In their order.
+template <class Wanted>
+std::vector<link_address> taken_out(std::vector<link_address>& all, Wanted wanted) {
+    std::vector<link_address> taken;
+    std::ranges::copy_if(all, std::back_inserter(taken), wanted);
+    std::erase_if(all, wanted);
+    return taken;
+}
+
 std::string route_text(const link_route& route) {
     return to_text(route.is) + (route.table == model::main_table ? "" : fmt::format(" of table {}", route.table));
 }
@@ -46,6 +57,7 @@ public:
     port_moves make() {
         sort_addresses();
         sort_routes();
+        sort_neighbours();
         add_steps();
         add_remarks();
         return std::move(plan_);
@@ -66,6 +78,9 @@ private:
     void find_routes();
     [[nodiscard]] bool is_of_address(const model::connected_route& route) const;
     void sort_routes();
+    void sort_own();
+    void sort_neighbours();
+    [[nodiscard]] model::network_route as_it_comes(const link_route& route) const;
     void reach_by(const link_address& one);
     [[nodiscard]] std::string why_not(const link_route& route) const;
     [[nodiscard]] bool is_made_there(const link_route& route) const;
@@ -79,15 +94,18 @@ private:
     int bridge_index_ = 0;
     port_moves plan_;
     std::vector<link_address> going_;
-    std::vector<link_address> coming_;     // to the bridge, as they are there; beside its own
-    std::vector<link_route> over_it_;      // over the device
-    std::vector<link_route> made_there_;   // of these, what the kernel has over the bridge by itself
-    std::vector<host_address> reached_;    // from the bridge, at its end
-    std::vector<std::string> of_network_;  // addresses that go
-    std::vector<std::string> of_nobody_;   // likewise, of none of the bridge's networks
-    std::vector<std::string> useless_;     // addresses that stay on the device
-    std::vector<std::string> fleeting_;    // likewise, as they have a lifetime
-    std::vector<std::string> defaults_;    // default routes that stay
+    std::vector<link_address> coming_;                     // to the bridge, as they are there; beside its own
+    std::vector<link_address> there_;                      // what it has at the end
+    std::vector<link_route> over_it_;                      // over the device
+    std::vector<link_route> made_there_;                   // of these, what the kernel has over the bridge by itself
+    std::vector<model::given_neighbour> neighbours_;       // that go
+    std::vector<model::given_neighbour> kept_neighbours_;  // that stay: the bridge has another one of their address
+    std::vector<host_address> reached_;                    // from the bridge, at its end
+    std::vector<std::string> of_network_;                  // addresses that go
+    std::vector<std::string> of_nobody_;                   // likewise, of none of the bridge's networks
+    std::vector<std::string> useless_;                     // addresses that stay on the device
+    std::vector<std::string> fleeting_;                    // likewise, as they have a lifetime
+    std::vector<std::string> defaults_;                    // default routes that stay
     bool has_fleeting_v6_ = false;
     bool has_v6_default_ = false;
     std::vector<std::string> not_moved_;  // more routes than are looked at
@@ -154,6 +172,7 @@ void mover::sort_addresses() {
             useless_.push_back(one.address.text());
         }
     }
+    sort_own();
     reached_ = bridge_.own;
     for (const auto& one : coming_) {
         reach_by(one);
@@ -166,6 +185,51 @@ void mover::sort_addresses() {
             reached_.push_back(one.network);
         }
     }
+}
+
+// The first of a network is the source of what goes there: one of its own that was not before it on the device comes
+// behind. Of IPv6 the newest is the first.
+void mover::sort_own() {
+    const auto of_v6 = taken_out(coming_, [](const link_address& one) { return one.address.address.is_v6(); });
+    coming_.insert(coming_.end(), of_v6.rbegin(), of_v6.rend());
+    there_ = seen_.addresses_of(bridge_index_);
+    const auto of_device = seen_.addresses_of(device_.index);
+    for (const auto& own : bridge_.own) {
+        const auto is_before = [&](const link_address& one) {
+            const auto end = std::ranges::find(of_device, own, &link_address::address);
+            return one.address.address.is_v4() && one.address.prefix == own.prefix && !one.peer && one.is_global() &&
+                   is_in(one.address.address, own) &&
+                   std::any_of(of_device.begin(), end,
+                               [&](const link_address& other) { return other.address == one.address; });
+        };
+        const bool is_there = std::ranges::find(there_, own, &link_address::address) != there_.end();
+        if (!is_there && std::ranges::any_of(coming_, is_before)) {
+            plan_.own.push_back(own);
+        } else {
+            add_as_kernel(there_, {.address = own});
+        }
+    }
+    for (const auto& one : coming_) {
+        add_as_kernel(there_, one);
+    }
+    for (const auto& own : plan_.own) {
+        add_as_kernel(there_, {.address = own});
+    }
+}
+
+// One that is there already is what a daemon before this one left.
+model::network_route mover::as_it_comes(const link_route& route) const {
+    const auto is_it = [&](const link_route& other) {
+        return other.link == bridge_index_ && other.table == route.table && other.is.is_like(route.is);
+    };
+    if (const auto found = std::ranges::find_if(seen_.link_routes(), is_it); found != seen_.link_routes().end()) {
+        return found->is;
+    }
+    auto coming = route.is;
+    if (const auto source = source_to_name(route.is, seen_.addresses_of(device_.index), there_)) {
+        coming.source = source;
+    }
+    return coming;
 }
 
 // One without a route to its network reaches nobody.
@@ -195,7 +259,7 @@ std::string mover::why_not(const link_route& route) const {
     const auto is_in_way = [&](const link_route& other) {
         return other.link != device_.index && other.table == route.table && other.is.to == route.is.to &&
                other.is.metric == route.is.metric && other.is.tos == route.is.tos &&
-               (other.link != bridge_index_ || other.is != route.is);
+               (other.link != bridge_index_ || !other.is.is_like(route.is));
     };
     const auto is_connected_in_way = [&](const model::connected_route& other) {
         return other.link != device_.index && other.link != bridge_index_ && route.table == model::main_table &&
@@ -283,19 +347,45 @@ void mover::sort_routes() {
     }
 }
 
+void mover::sort_neighbours() {
+    for (const auto& one : seen_.neighbours()) {
+        const auto is_in_way = [&](const model::link_neighbour& other) {
+            return other.link == bridge_index_ && other.is.address == one.is.address &&
+                   other.is.is_proxy == one.is.is_proxy && other.is != one.is;
+        };
+        if (one.link == device_.index) {
+            (std::ranges::any_of(seen_.neighbours(), is_in_way) ? kept_neighbours_ : neighbours_).push_back(one.is);
+        }
+    }
+}
+
 void mover::add_steps() {
     for (const auto& one : coming_) {
         plan_.steps.emplace_back(added_again(one, bridge_.name));
     }
-    for (auto route = plan_.routes.rbegin(); route != plan_.routes.rend(); ++route) {
-        plan_.steps.emplace_back(model::remove_route{route->is, device_.name, route->table});
+    for (const auto& one : plan_.own) {
+        plan_.steps.emplace_back(model::add_address{bridge_.name, one});
     }
-    for (const auto& route : made_there_) {
-        plan_.steps.emplace_back(model::remove_route{route.is, device_.name});
+    for (const auto& one : neighbours_) {
+        plan_.steps.emplace_back(model::add_neighbour{bridge_.name, one});
     }
     for (const auto& route : plan_.routes) {
-        plan_.steps.emplace_back(model::add_route{route.is, bridge_.name, route.table});
+        plan_.steps.emplace_back(model::add_route{as_it_comes(route), bridge_.name, route.table, device_.name});
     }
+    for (auto route = plan_.routes.rbegin(); route != plan_.routes.rend(); ++route) {
+        plan_.steps.emplace_back(model::remove_route{route->is, device_.name, route->table, bridge_.name});
+    }
+    for (const auto& route : made_there_) {
+        plan_.steps.emplace_back(model::remove_route{route.is, device_.name, route.table, bridge_.name});
+    }
+    for (const auto& one : neighbours_) {
+        plan_.steps.emplace_back(model::remove_neighbour{device_.name, one});
+    }
+    // Undone, they come back in the order in which they were: a primary address before those that went with it, and of
+    // IPv6 the newest last.
+    const auto of_v6 = taken_out(going_, [](const link_address& one) { return one.address.address.is_v6(); });
+    std::ranges::reverse(going_);
+    going_.insert(going_.end(), of_v6.begin(), of_v6.end());
     for (const auto& one : going_) {
         plan_.steps.emplace_back(model::remove_address{device_.name, one.address, one.peer});
     }
@@ -316,6 +406,17 @@ void mover::add_remarks() {
     if (!routes.empty()) {
         remark(
             fmt::format("device {} has routes, which are moved to {}: {}", device_.name, bridge_.name, listed(routes)));
+    }
+    if (!neighbours_.empty()) {
+        std::vector<std::string> entered;
+        std::ranges::transform(neighbours_, std::back_inserter(entered),
+                               [](const model::given_neighbour& one) { return to_text(one); });
+        remark(fmt::format("device {} has neighbours that somebody entered, which are moved to {}: {}", device_.name,
+                           bridge_.name, listed(entered)));
+    }
+    for (const auto& one : kept_neighbours_) {
+        remark(fmt::format("neighbour {} of {} is not moved to {}, which has another one of its address", to_text(one),
+                           device_.name, bridge_.name));
     }
     if (!useless_.empty()) {
         remark(fmt::format("device {} has {}, which cannot be used on a port of {}", device_.name, listed(useless_),

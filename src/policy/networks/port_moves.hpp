@@ -26,7 +26,8 @@ struct port_moves {
     std::vector<model::network_change> steps;  // once the device is a port
     std::vector<network_remark> remarks;       // what goes, and what cannot
     std::vector<host_address> addresses;       // that come to the bridge beside its own
-    std::vector<model::link_route> routes;     // that go there
+    std::vector<host_address> own;             // its own that come with the steps, behind others of their network
+    std::vector<model::link_route> routes;     // that go there, as they are on the device
     std::vector<unmoved_route> unmoved;        // that cannot
 
     [[nodiscard]] bool takes(const model::default_route& route) const;

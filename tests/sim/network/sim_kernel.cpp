@@ -97,6 +97,7 @@ void sim_kernel::boot() {
     devices_.clear();
     routes_.clear();
     lost_.clear();
+    neighbours_.clear();
     sysctls_ = sim_sysctls();
     next_index_ = 1;
     auto& lo = create(link_of("lo", "", loopback_mtu));
@@ -193,6 +194,7 @@ void sim_kernel::set_down(device& which) {
     which.is.is_up = false;
     which.is.is_running = false;
     which.v6.clear();
+    std::erase_if(neighbours_, [&](const auto& one) { return one.link == which.is.index && !one.is.is_proxy; });
     drop_routes(which.is.index, false);
     drop_routes(which.is.index, true);
 }
@@ -287,6 +289,7 @@ void sim_kernel::destroy(int index) {
     drop_routes(index, false);
     drop_routes(index, true);
     forget_lost(index);
+    std::erase_if(neighbours_, [index](const auto& one) { return one.link == index; });
     sysctls_.remove_link(found->second.is.name, sysctl_family::v4);
     sysctls_.remove_link(found->second.is.name, sysctl_family::v6);
     devices_.erase(found);
@@ -351,6 +354,7 @@ void sim_kernel::settle() {
     }
     told_routes_ = routes_;
     told_lost_ = lost_;
+    told_neighbours_ = neighbours_;
     auto now = make_state();
     if (now != told_) {
         told_ = std::move(now);
@@ -394,6 +398,13 @@ struct sim_kernel::applying {
             return result<void>();
         });
     }
+    result<void> operator()(const model::set_arp_on& one) const {
+        return to(one.name, [](device& which) {
+            which.is.is_arp_off = false;
+            return result<void>();
+        });
+    }
+    result<void> operator()(const model::rename_link& one) const { return kernel.rename(one.index, one.name); }
     result<void> operator()(const model::set_hardware& one) const {
         return to(one.name, [&](device& which) {
             which.is.hardware = one.hardware;
@@ -455,13 +466,30 @@ struct sim_kernel::applying {
         return {};
     }
     result<void> operator()(const model::add_route& one) const {
-        return to(one.device, [&](device& which) { return kernel.add_route(one.route, which, one.table); });
+        return to(one.device,
+                  [&](device& which) { return kernel.add_route(one.route, which, one.table, one.moves_from); });
     }
     result<void> operator()(const model::remove_route& one) const {
         if (const auto* which = kernel.find(one.device)) {
             std::erase_if(kernel.routes_, [&](const route_entry& route) {
                 return route.is.is == one.route && route.is.link == which->is.index && route.is.table == one.table;
             });
+        }
+        return {};
+    }
+    result<void> operator()(const model::add_neighbour& one) const {
+        return to(one.device, [&](device& which) {
+            std::erase_if(kernel.neighbours_, [&](const model::link_neighbour& there) {
+                return there.link == which.is.index && there.is.address == one.neighbour.address &&
+                       there.is.is_proxy == one.neighbour.is_proxy;
+            });
+            kernel.neighbours_.push_back({which.is.index, one.neighbour});
+            return result<void>();
+        });
+    }
+    result<void> operator()(const model::remove_neighbour& one) const {
+        if (const auto* which = kernel.find(one.device)) {
+            std::erase(kernel.neighbours_, model::link_neighbour{which->is.index, one.neighbour});
         }
         return {};
     }
@@ -496,7 +524,8 @@ result<void> sim_kernel::apply(const model::network_change& change) {
 bool sim_kernel::is_as_told() const {
     const auto links = told_.links();
     const auto addresses = told_.addresses();
-    if (links.size() != devices_.size() || routes_ != told_routes_ || lost_ != told_lost_) {
+    if (links.size() != devices_.size() || routes_ != told_routes_ || lost_ != told_lost_ ||
+        neighbours_ != told_neighbours_) {
         return false;
     }
     std::size_t link = 0;
@@ -547,7 +576,8 @@ model::network_state sim_kernel::make_state() const {
             link_routes.push_back(one.is);
         }
     }
-    return {std::move(links), std::move(addresses), std::move(routes), std::move(link_routes), connected_routes()};
+    return {std::move(links),       std::move(addresses), std::move(routes),
+            std::move(link_routes), connected_routes(),   neighbours_};
 }
 
 }  // namespace pvc::sim

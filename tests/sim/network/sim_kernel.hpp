@@ -56,6 +56,10 @@ public:
     void leave_to_daemon(const std::string& device);
     // Of the main table: those that somebody made, and those that the kernel made with addresses.
     void flush_routes();
+    // And of IPv4 those to its own addresses (table local).
+    void flush_local_routes();
+    void set_arp(const std::string& device, bool is_on);
+    void call_otherwise(const std::string& device, const std::string& name);
     // Somebody has packets of a link looked at (tc).
     void add_traffic_filter(const std::string& device);
     void add_alt_name(const std::string& device, const std::string& name);
@@ -143,6 +147,7 @@ private:
     result<void> set_mtu(device& which, int mtu);
     result<void> set_master(device& which, const std::string& master);
     void destroy(int index);
+    result<void> rename(int index, const std::string& name);
     void mtu_has_changed(device& which);
     void follow_ports(device& bridge);
     void follow_hardware(device& which);
@@ -160,7 +165,9 @@ private:
     void add_own_addresses(device& to);
     void drop_v6(device& of);
     void drop_routes(int link, bool is_v6);
-    result<void> add_route(const model::network_route& wanted, device& over, std::uint32_t table = model::main_table);
+    // `moves_from`: model::add_route.
+    result<void> add_route(const model::network_route& wanted, device& over, std::uint32_t table = model::main_table,
+                           const std::string& moves_from = {});
     [[nodiscard]] bool is_of_address(const device& over, const model::network_route& route) const;
     [[nodiscard]] bool reaches(const device& over, const ip::address& gateway) const;
     [[nodiscard]] bool is_lost(int link, const host_address& network) const;
@@ -175,10 +182,12 @@ private:
     std::map<int, device> devices_;
     std::vector<route_entry> routes_;
     std::vector<model::connected_route> lost_;  // that addresses should have, and somebody took away
+    std::vector<model::link_neighbour> neighbours_;
     sim_sysctls sysctls_;
     model::network_state told_;  // as it was when somebody was last told: after settle() as it is
     std::vector<route_entry> told_routes_;
     std::vector<model::connected_route> told_lost_;
+    std::vector<model::link_neighbour> told_neighbours_;
     std::uint64_t generation_ = 0;
 };
 

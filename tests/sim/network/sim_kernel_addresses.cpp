@@ -235,6 +235,15 @@ void sim_kernel::flush_routes() {
     settle();
 }
 
+void sim_kernel::flush_local_routes() {
+    for (auto& [index, one] : devices_) {
+        for (auto& entry : one.v4) {
+            entry.is.is_taken = false;
+        }
+    }
+    settle();
+}
+
 bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
     const auto is_inside_of = [&](const address_entry& one) {
         if (const auto network = model::connected_network(one.is.address);
@@ -261,8 +270,19 @@ bool sim_kernel::is_of_address(const device& over, const model::network_route& r
     });
 }
 
-result<void> sim_kernel::add_route(const model::network_route& wanted, device& over, std::uint32_t table) {
+result<void> sim_kernel::add_route(const model::network_route& wanted, device& over, std::uint32_t table,
+                                   const std::string& moves_from) {
+    if (wanted.is_local) {
+        for (auto& entry : over.v4) {
+            entry.is.is_taken = entry.is.is_taken || entry.is.address.address == wanted.to.address;
+        }
+        return {};
+    }
     const model::link_route added{.is = wanted, .link = over.is.index, .table = table};
+    const auto* const from = find(moves_from);
+    const auto moves = [&](const model::link_route& one) {
+        return from != nullptr && one.link == from->is.index && one.is.is_like(wanted);
+    };
     if (is_connected(added) && is_of_address(over, wanted)) {
         if (!over.is.is_up || (wanted.source && !answers(*wanted.source))) {
             return failure(errc::refused, to_text(wanted), "Network is down, or its source is not here");
@@ -279,6 +299,9 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
         if (one.is == added ||
             (is_as_wanted && wanted == model::network_route{.to = wanted.to, .gateway = wanted.gateway})) {
             return {};
+        }
+        if (moves(one.is)) {
+            continue;
         }
         const auto* by = find(one.is.link);
         return failure(
@@ -298,6 +321,9 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     }
     if (wanted.source && !answers(*wanted.source)) {
         return failure(errc::refused, to_text(wanted), "Invalid prefsrc address");
+    }
+    if (wanted.is_merged()) {
+        std::erase_if(routes_, [&](const route_entry& one) { return moves(one.is) && one.is.table == table; });
     }
     routes_.push_back({.is = added});
     return {};

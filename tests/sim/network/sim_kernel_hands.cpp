@@ -93,6 +93,34 @@ void sim_kernel::add_link(model::network_link which, const std::string& lower, c
     settle();
 }
 
+void sim_kernel::set_arp(const std::string& device, bool is_on) {
+    if (auto* const which = find(device)) {
+        which->is.is_arp_off = !is_on;
+        settle();
+    }
+}
+
+void sim_kernel::call_otherwise(const std::string& device, const std::string& name) {
+    if (const auto* const which = find(device)) {
+        ignore(rename(which->is.index, name), "somebody has that name");
+        settle();
+    }
+}
+
+// Its settings go with it.
+result<void> sim_kernel::rename(int index, const std::string& name) {
+    auto* const which = find(index);
+    if (which == nullptr) {
+        return failure(errc::not_found, name, "No such device");
+    }
+    if (!is_name(name) || find(name) != nullptr) {
+        return failure(errc::refused, name, "File exists");
+    }
+    sysctls_.rename_link(which->is.name, name);
+    which->is.name = name;
+    return {};
+}
+
 void sim_kernel::set_stp(const std::string& bridge, bool is_on) {
     if (auto* const which = find(bridge); which != nullptr && which->is.kind == "bridge") {
         which->is.has_stp = is_on;

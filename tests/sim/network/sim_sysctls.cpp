@@ -83,6 +83,17 @@ void sim_sysctls::remove_link(const std::string& name, sysctl_family family) {
     }
 }
 
+void sim_sysctls::rename_link(const std::string& from, const std::string& to) {
+    for (const auto family : {sysctl_family::v4, sysctl_family::v6}) {
+        for (const auto& one : values_of(family)) {
+            if (auto node = values_.extract(key_of(folder_of(family), from, one.name))) {
+                node.key() = key_of(folder_of(family), to, one.name);
+                values_.insert(std::move(node));
+            }
+        }
+    }
+}
+
 std::optional<std::string> sim_sysctls::read(std::string_view key) const {
     const auto found = values_.find(real_key(key));
     return found == values_.end() ? std::nullopt : std::optional(found->second);

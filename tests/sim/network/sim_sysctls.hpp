@@ -21,6 +21,7 @@ public:
 
     void add_link(const std::string& name, sysctl_family family);
     void remove_link(const std::string& name, sysctl_family family);
+    void rename_link(const std::string& from, const std::string& to);
 
     [[nodiscard]] std::optional<std::string> read(std::string_view key) const;
     // As the kernel takes it: whole numbers. Forwarding of "all", and its other name ip_forward, reach every link and

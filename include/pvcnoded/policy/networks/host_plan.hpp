@@ -94,11 +94,18 @@ using device_names = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::optional<model::network_change> undo_of(const model::network_change& step,
                                                            const model::network_state& before);
 
-// The route by which the network of an address is reached that is on the link, as the kernel makes it: empty where it
-// is there, or the kernel makes none.
+// The route by which an address that is on the link takes its packets (is_local), or else by which its network is
+// reached, as the kernel makes them: empty where both are there, or the kernel makes none.
 [[nodiscard]] std::optional<model::network_route> lost_connected_route(const model::network_state& seen,
                                                                        const model::network_link& link,
                                                                        const host_address& address);
+
+[[nodiscard]] constexpr std::uint32_t table_of(const model::network_route& route) {
+    return route.is_local ? model::local_table : model::main_table;
+}
+// Addresses that are not the daemon's to repair, of which this host takes no packets. Empty: there are none.
+[[nodiscard]] std::optional<network_remark> remark_of_untaken(const config::node_config& config,
+                                                              const model::network_state& seen);
 
 // What the kernel settings of this configuration hang on.
 [[nodiscard]] core_devices core_devices_of(const config::node_config& config);

@@ -49,7 +49,9 @@ struct recorded_port {
 
     friend bool operator==(const recorded_port&, const recorded_port&) = default;
 };
-using host_ports = std::map<std::string, recorded_port, std::less<>>;  // by name
+// By name; one that goes from one bridge to another is on record with both until it has, with the second as
+// "ens4:brstorage", which no kernel calls a link.
+using host_ports = std::map<std::string, recorded_port, std::less<>>;
 
 // What tells whose a link is, beside what it looks like.
 struct whose_links {

@@ -275,7 +275,7 @@ private:
         }
         compare_ways(when);
         look_at_moved(now, when);
-        look_at_moved_routes(now, when);
+        look_at_moved_routes(when);
         look_at_filter(when);
     }
     // Over the same link, or over the bridge whose port that has become.
@@ -287,8 +287,13 @@ private:
                                                             before, now.empty() ? "nothing" : now));
         }
     }
+    [[nodiscard]] bool was_on(const std::string& device, const ip::address& which) const {
+        return std::ranges::any_of(host_.addresses, [&](const drawn_address& one) {
+            return one.device == device && one.address.address == which;
+        });
+    }
     // A route over a device that became a port is over its bridge, as it was.
-    void look_at_moved_routes(const host_picture& now, std::string_view when) {
+    void look_at_moved_routes(std::string_view when) {
         for (const auto& one : host_.routes) {
             const auto key_on = [&](std::string_view device) {
                 return fmt::format("route {} {} table {}", device, to_text(one.is), one.table);
@@ -298,12 +303,16 @@ private:
             if (!host_.is_keyed(one.device) || before == before_.end() || device == nullptr || device->master == 0) {
                 continue;
             }
-            static constexpr std::array places{"brcluster", "brstorage", "brupstream"};
-            expect(std::ranges::any_of(places,
-                                       [&](const char* place) {
-                                           const auto found = now.find(key_on(place));
-                                           return found != now.end() && found->second == before->second;
-                                       }),
+            // Where the bridge has other addresses it names the source that it had.
+            const auto& seen = node().kernel.state();
+            const auto is_it = [&](const model::link_route& there) {
+                const auto place = seen.name_of(there.link);
+                const bool is_bridge = place == "brcluster" || place == "brstorage" || place == "brupstream";
+                const bool has_source = there.is.source == one.is.source ||
+                                        (!one.is.source && there.is.source && was_on(one.device, *there.is.source));
+                return is_bridge && there.is.is_like(one.is) && there.table == one.table && has_source;
+            };
+            expect(std::ranges::any_of(seen.link_routes(), is_it),
                    fmt::format("{}: the {} over {} is nowhere as it was", when, to_text(one.is), one.device));
         }
     }

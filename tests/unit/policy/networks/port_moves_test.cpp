@@ -64,8 +64,8 @@ TEST(port_moves, without_a_configured_gateway_the_hosts_own_default_route_goes_a
     const auto plan = settle_host(kernel, config);
     EXPECT_EQ(routes_of(kernel), texts{"default route via 10.0.2.1 (metric 100) on brcluster"});
     EXPECT_NE(steps_of(plan).find("make eth0 a port of brcluster\n"
-                                  "remove default route via 10.0.2.1 (metric 100) on eth0\n"
                                   "add default route via 10.0.2.1 (metric 100) on brcluster\n"
+                                  "remove default route via 10.0.2.1 (metric 100) on eth0\n"
                                   "remove 10.0.2.2/24 from eth0\n"),
               std::string::npos)
         << steps_of(plan);
@@ -227,9 +227,9 @@ TEST(port_moves, addresses_are_what_they_were_given) {
     const auto plan = settle_host(kernel, config);
     EXPECT_NE(steps_of(plan).find("add 10.88.0.8/24 (metric 600, broadcast 10.88.0.255) to brcluster\n"
                                   "add 172.30.5.1/8 (noprefixroute) to brcluster\n"
-                                  "add fd55:5::5/64 (metric 2000, deprecated) to brcluster\n"
+                                  "add 10.89.0.8/24 to brcluster\n"
                                   "add fd55:6::6/64 (home, mngtmpaddr) to brcluster\n"
-                                  "add 10.89.0.8/24 to brcluster\n"),
+                                  "add fd55:5::5/64 (metric 2000, deprecated) to brcluster\n"),
               std::string::npos)
         << steps_of(plan);
     EXPECT_NE(remarks_of(plan.remarks).find("10.89.0.8/24 (without its label eth0:1), which nobody would reach"),

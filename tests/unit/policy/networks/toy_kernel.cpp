@@ -70,6 +70,7 @@ void toy_kernel::drop(int index) {
     settings_.erase(index);
     std::erase_if(addresses_, [&](const auto& one) { return one.link == index; });
     std::erase_if(routes_, [&](const auto& one) { return one.link == index; });
+    std::erase_if(neighbours_, [&](const auto& one) { return one.link == index; });
     follow_ports(master);
     for (const auto& other : with_it) {
         remove(other);
@@ -143,9 +144,15 @@ bool toy_kernel::reaches(const model::network_link& link, const ip::address& gat
 }
 
 std::string toy_kernel::add_route(const model::network_link* link, const model::network_route& wanted,
-                                  std::uint32_t table) {
+                                  std::uint32_t table, const model::network_link* from) {
     if (link == nullptr || !link->is_up) {
         return "device not there or down";
+    }
+    if (wanted.is_local) {
+        for (auto& one : addresses_) {
+            one.is_taken = one.is_taken || (one.link == link->index && one.address.address == wanted.to.address);
+        }
+        return "";
     }
     const model::link_route added{.is = wanted, .link = link->index, .table = table};
     const auto is_it = [&](const auto& one) {
@@ -158,7 +165,8 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
         }
     }
     for (const auto& there : routes_) {
-        if (there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric) {
+        const bool is_moving = from != nullptr && there.link == from->index && there.is.is_like(wanted);
+        if (there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric && !is_moving) {
             return there.link == link->index && there.is.gateway == wanted.gateway ? "" : "another route is there";
         }
     }
@@ -168,6 +176,11 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
     const auto has_it = [&](const auto& has) { return has.address.address == wanted.source; };
     if (wanted.source && std::ranges::none_of(addresses_, has_it)) {
         return "invalid source";
+    }
+    if (wanted.is_merged() && from != nullptr) {
+        std::erase_if(routes_, [&](const auto& there) {
+            return there.link == from->index && there.table == table && there.is.is_like(wanted);
+        });
     }
     routes_.push_back(added);
     return "";
@@ -202,6 +215,24 @@ struct toy_kernel::applying {
         model::network_link link;
         link.hardware = one.hardware;
         return make(one.name, "bridge", "", std::move(link));
+    }
+    std::string operator()(const model::set_arp_on& one) const {
+        auto* link = kernel.find(one.name);
+        if (link == nullptr) {
+            return one.name + ": no such device";
+        }
+        link->is_arp_off = false;
+        return "";
+    }
+    std::string operator()(const model::rename_link& one) const {
+        auto* link = kernel.find(one.index);
+        if (link == nullptr || kernel.find(one.name) != nullptr) {
+            return one.name + ": not there, or somebody's";
+        }
+        auto node = kernel.links_.extract(link->name);
+        node.key() = node.mapped().name = one.name;
+        kernel.links_.insert(std::move(node));
+        return "";
     }
     std::string operator()(const model::set_hardware& one) const {
         auto* link = kernel.find(one.name);
@@ -364,13 +395,31 @@ struct toy_kernel::applying {
         return (*this)(model::remove_route{which, one.device});
     }
     std::string operator()(const model::add_route& one) const {
-        return kernel.add_route(kernel.find(one.device), one.route, one.table);
+        return kernel.add_route(kernel.find(one.device), one.route, one.table, kernel.find(one.moves_from));
     }
     std::string operator()(const model::remove_route& one) const {
         const auto* link = kernel.find(one.device);
         std::erase_if(kernel.routes_, [&](const auto& route) {
             return link != nullptr && route.is == one.route && route.link == link->index && route.table == one.table;
         });
+        return "";
+    }
+    std::string operator()(const model::add_neighbour& one) const {
+        const auto* link = kernel.find(one.device);
+        if (link == nullptr) {
+            return one.device + ": no such device";
+        }
+        std::erase_if(kernel.neighbours_, [&](const auto& there) {
+            return there.link == link->index && there.is.address == one.neighbour.address &&
+                   there.is.is_proxy == one.neighbour.is_proxy;
+        });
+        kernel.neighbours_.push_back({link->index, one.neighbour});
+        return "";
+    }
+    std::string operator()(const model::remove_neighbour& one) const {
+        if (const auto* link = kernel.find(one.device)) {
+            std::erase(kernel.neighbours_, model::link_neighbour{link->index, one.neighbour});
+        }
         return "";
     }
     std::string operator()(const model::set_sysctl& one) const {
@@ -415,7 +464,7 @@ model::network_state toy_kernel::state() const {
     }
     auto of_links = routes_;
     std::erase_if(of_links, is_connected);
-    return {std::move(links), addresses_, std::move(defaults), std::move(of_links), connected_routes()};
+    return {std::move(links), addresses_, std::move(defaults), std::move(of_links), connected_routes(), neighbours_};
 }
 
 std::vector<model::connected_route> toy_kernel::connected_routes() const {
@@ -436,6 +485,12 @@ std::vector<model::connected_route> toy_kernel::connected_routes() const {
         }
     }
     return all;
+}
+
+void toy_kernel::flush_local_routes() {
+    for (auto& one : addresses_) {
+        one.is_taken = !one.address.address.is_v4();
+    }
 }
 
 void toy_kernel::flush_routes() {

@@ -28,6 +28,7 @@ public:
     void remove(const std::string& name);
     // Somebody flushes the main table, also what came with addresses.
     void flush_routes();
+    void flush_local_routes();
     model::network_link& edit(const std::string& name) { return *find(name); }
 
     [[nodiscard]] model::network_state state() const;
@@ -57,13 +58,14 @@ private:
     std::vector<model::link_address> addresses_;
     [[nodiscard]] bool reaches(const model::network_link& link, const ip::address& gateway) const;
     std::string add_route(const model::network_link* link, const model::network_route& wanted,
-                          std::uint32_t table = model::main_table);
+                          std::uint32_t table = model::main_table, const model::network_link* from = nullptr);
     [[nodiscard]] static bool is_connected(const model::link_route& route);
 
     [[nodiscard]] std::vector<model::connected_route> connected_routes() const;
 
     std::vector<model::link_route> routes_;
     std::vector<model::connected_route> lost_;
+    std::vector<model::link_neighbour> neighbours_;
     std::map<int, settings_of_link> settings_;
 };
 

@@ -1,0 +1,166 @@
+// The netlink port: what goes from one device to another is on one of them at any moment (networking.md 3.1).
+#include "contract/netlink/benches.hpp"
+
+#include <algorithm>
+
+namespace pvc::contract {
+namespace {
+
+using namespace model;
+
+template <class Bench>
+class network_moves : public network_suite<Bench> {
+protected:
+    // Both with the same addresses.
+    awaitable<void> two_that_are_alike() {
+        for (const std::string device : {"eth0", "eth1"}) {
+            co_await this->plug_in_up(device);
+            co_await this->done(add_address{device, at("10.0.0.1/24")});
+            co_await this->done(add_address{device, at("fd00::1/64")});
+        }
+    }
+    // "eth0 eth1": over which of them such a route leads, whatever its source.
+    awaitable<std::string> where_is(network_route route, std::uint32_t table = main_table) {
+        const auto seen = co_await this->look();
+        std::string text;
+        for (const auto& one : seen.link_routes()) {
+            if (one.is.is_like(route) && one.table == table && one.is_plain()) {
+                text += (text.empty() ? "" : " ") + std::string(seen.name_of(one.link));
+            }
+        }
+        co_return text;
+    }
+};
+TYPED_TEST_SUITE(network_moves, network_benches, bench_names);
+
+network_route way_to(std::string_view to, std::string_view gateway = {}, std::uint32_t metric = 0) {
+    return {.to = at(to),
+            .gateway = gateway.empty() ? std::nullopt : std::optional(address(gateway)),
+            .metric = metric,
+            .scope = gateway.empty() && at(to).address.is_v4() ? link_scope : universe_scope};
+}
+
+TYPED_TEST(network_moves, a_route_is_never_nowhere) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->two_that_are_alike();
+        auto several = way_to("10.78.0.0/16");
+        several.scope = universe_scope;
+        several.ways = {{.gateway = address("10.0.0.250"), .weight = 3}, {.gateway = address("10.0.0.251")}};
+        auto several_of_six = way_to("fd78::/48", {}, 1024);
+        several_of_six.ways = {{.gateway = address("fd00::250")}, {.gateway = address("fd00::251"), .weight = 2}};
+        for (const auto table : {main_table, std::uint32_t{100}, std::uint32_t{1000}}) {
+            for (const auto& route :
+                 {way_to("198.51.100.0/24"), way_to("0.0.0.0/0", "10.0.0.250"), way_to("10.77.0.0/16", "10.0.0.250", 7),
+                  several, way_to("fd99::/64", {}, 100), way_to("::/0", "fd00::250", 1024),
+                  way_to("fd77::/48", "fd00::250", 5), several_of_six}) {
+                co_await this->done(add_route{route, "eth0", table});
+                auto there = co_await this->where_is(route, table);
+                EXPECT_EQ(there, "eth0") << to_text(route);
+                // Anybody's own stays; this one may name the source that it had.
+                co_await this->fails(add_route{route, "eth1", table}, errc::already_exists);
+                co_await this->fails(add_route{route, "eth1", table, "eth9"}, errc::already_exists);
+                auto moved = route;
+                moved.source = route.to.address.is_v4() ? address("10.0.0.1") : address("fd00::1");
+                for (int round = 0; round < 2; ++round) {
+                    co_await this->done(add_route{moved, "eth1", table, "eth0"});
+                    there = co_await this->where_is(route, table);
+                    EXPECT_EQ(there, route.is_merged() ? "eth1" : "eth0 eth1") << to_text(route);
+                }
+                for (int round = 0; round < 2; ++round) {
+                    co_await this->done(remove_route{route, "eth0", table, "eth1"});
+                    there = co_await this->where_is(route, table);
+                    EXPECT_EQ(there, "eth1") << to_text(route);
+                }
+                // And back.
+                co_await this->done(add_route{route, "eth0", table, "eth1"});
+                co_await this->done(remove_route{moved, "eth1", table, "eth0"});
+                there = co_await this->where_is(route, table);
+                EXPECT_EQ(there, "eth0") << to_text(route);
+                co_await this->done(remove_route{route, "eth0", table});
+            }
+        }
+        const auto seen = co_await this->look();
+        EXPECT_TRUE(seen.link_routes().empty());
+    });
+}
+
+TYPED_TEST(network_moves, what_is_not_the_same_is_somebody_elses) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->two_that_are_alike();
+        for (const auto& [theirs, wanted] :
+             {std::pair(way_to("10.77.0.0/16", "10.0.0.250", 7), way_to("10.77.0.0/16", "10.0.0.251", 7)),
+              std::pair(way_to("fd77::/48", "fd00::250", 7), way_to("fd77::/48", "fd00::251", 7)),
+              std::pair(way_to("fd78::/48", {}, 7), way_to("fd78::/48", "fd00::251", 7))}) {
+            co_await this->done(add_route{theirs, "eth0"});
+            co_await this->fails(add_route{wanted, "eth1", main_table, "eth0"}, errc::already_exists);
+            const auto there = co_await this->where_is(theirs);
+            EXPECT_EQ(there, "eth0") << to_text(theirs);
+        }
+    });
+}
+
+// As NetworkManager makes it, for an address that has none.
+TYPED_TEST(network_moves, a_route_in_the_name_of_the_kernel) {
+    this->bench.run([this]() -> awaitable<void> {
+        for (const std::string device : {"eth0", "eth1"}) {
+            co_await this->plug_in_up(device);
+            co_await this->done(
+                add_address{.device = device, .address = at("10.0.1.1/24"), .settings = {.flags = no_prefix_route}});
+        }
+        auto route = way_to("10.0.1.0/24", {}, 425);
+        route.source = address("10.0.1.1");
+        route.protocol = 2;  // RTPROT_KERNEL
+        const auto over = [this](std::string device) -> awaitable<bool> {
+            const auto seen = co_await this->look();
+            co_return seen.has_connected_route(seen.find(device)->index, at("10.0.1.0/24"));
+        };
+        co_await this->done(add_route{route, "eth0"});
+        co_await this->done(add_route{route, "eth1", main_table, "eth0"});
+        const bool is_still = co_await over("eth0");
+        const bool is_too = co_await over("eth1");
+        EXPECT_TRUE(is_still && is_too);
+        co_await this->done(remove_route{route, "eth0", main_table, "eth1"});
+        const bool is_there = co_await over("eth1");
+        const bool is_here = co_await over("eth0");
+        EXPECT_TRUE(is_there && !is_here);
+    });
+}
+
+TYPED_TEST(network_moves, neighbours_that_somebody_entered) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->two_that_are_alike();
+        const hardware_address hardware{2, 0, 0, 0, 0, 1};
+        const given_neighbour all[] = {{.address = address("10.0.0.77"), .hardware = hardware},
+                                       {.address = address("10.0.0.78"), .is_proxy = true},
+                                       {.address = address("fd00::77"), .hardware = hardware, .is_router = true},
+                                       {.address = address("fd00::78"), .is_proxy = true}};
+        for (const auto& one : all) {
+            for (int round = 0; round < 2; ++round) {
+                co_await this->done(add_neighbour{"eth0", one});
+            }
+            const auto seen = co_await this->look();
+            ASSERT_CO_TRUE(seen.neighbours().size() == 1);
+            EXPECT_EQ(seen.neighbours()[0], (link_neighbour{seen.find("eth0")->index, one}));
+            for (int round = 0; round < 2; ++round) {
+                co_await this->done(remove_neighbour{"eth0", one});
+            }
+            const auto rest = co_await this->look();
+            EXPECT_TRUE(rest.neighbours().empty());
+        }
+        // The last word holds.
+        const given_neighbour other{.address = address("10.0.0.77"), .hardware = {2, 0, 0, 0, 0, 9}};
+        co_await this->done(add_neighbour{"eth0", all[0]});
+        co_await this->done(add_neighbour{"eth0", other});
+        const auto seen = co_await this->look();
+        ASSERT_CO_TRUE(seen.neighbours().size() == 1);
+        EXPECT_EQ(seen.neighbours()[0].is, other);
+        co_await this->fails(add_neighbour{"eth9", other}, errc::not_found, "eth9");
+        co_await this->done(remove_neighbour{"eth9", other});
+        this->bench.pull_out("eth0");
+        const auto rest = co_await this->look();
+        EXPECT_TRUE(rest.neighbours().empty());
+    });
+}
+
+}  // namespace
+}  // namespace pvc::contract

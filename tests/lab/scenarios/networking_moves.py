@@ -1,0 +1,119 @@
+"""What a host has on a device goes to the bridge of which the device becomes a port, on the real kernel: as it was, and never lost."""
+import random
+import time
+
+from .. import network
+from ..lab import check, equal, scenario
+from ..network import View
+from .networking import soon, start
+from .role import one_primary
+
+ROUTES = 250
+
+
+def _over(node, device):
+    """Where the routes of the host over a device lead, but for those of the kernel."""
+    return sorted(line.split()[0] + (' of 100' if table == '100' else '') for family in ('-4', '-6') for table in ('main', '100')
+                  for line in node.enter('ip', family, 'route', 'show', 'table', table, 'dev', device, check=False).splitlines() if 'proto kernel' not in line and line[0].strip())
+
+
+@scenario('networking.md 3.1: a daemon that is killed while routes go to a bridge has lost none', limit=120)
+def killed_moves(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4',), gateway=None))
+    node.power_on()
+    node.enter('ip', 'link', 'set', 'ens4', 'up')
+    commands = ['address add 192.168.5.7/24 dev ens4', 'address add 203.0.113.7/32 dev ens4', '-6 address add fd55::7/64 dev ens4 nodad',
+                'route add 198.51.100.1/32 dev ens4', 'route add default via 203.0.113.1 dev ens4 onlink', 'route add default via 192.168.5.250 dev ens4 table 100',
+                '-6 route add default via fd55::250 dev ens4 metric 1024', '-6 route add fd99::/64 dev ens4 metric 100']
+    commands += [f'route add 10.77.{number}.0/24 via {"192.168.5.250" if number % 2 else "198.51.100.1"} dev ens4' for number in range(ROUTES)]
+    commands += [f'-6 route add fd77:{number}::/48 via fd55::250 dev ens4 metric 7' for number in range(ROUTES // 5)]
+    for words in commands:
+        node.enter('ip', *words.split())
+    before = _over(node, 'ens4')
+    check(len(before) > ROUTES * 6 // 5, before)
+    kills, unfinished = 0, 0
+    draw = random.Random(17)
+    while True:
+        node.start()
+        lab.wait(lambda: View(node).has('brcluster') and View(node).ports('brcluster') == ['ens4'], 30, 'the port')
+        time.sleep(draw.random() * 0.05)
+        node.daemon.kill()
+        node.daemon.wait(10)
+        kills += 1
+        here, there = _over(node, 'ens4'), _over(node, 'brcluster')
+        equal(sorted(set(here) | set(there)), sorted(set(before)), f'the routes after {kills} kills')
+        unfinished += bool(here) and bool(there)
+        if not here or kills == 30:
+            break
+    check(unfinished, 'no kill came in the middle')
+    start(lab, node)
+    lab.wait(lambda: _over(node, 'ens4') == [] and View(node).on('ens4') == [], 30, lambda: f'all of it goes: {_over(node, "ens4")}')
+    equal(_over(node, 'brcluster'), before, 'the routes at the end')
+    equal(sorted(one for one in View(node).on('brcluster') if not one.startswith('10.25')), ['192.168.5.7/24', '203.0.113.7/32', 'fd55::7/64'], 'the addresses')
+
+
+def _way(node, where):
+    """The source of what this host sends there."""
+    words = node.enter('ip', 'route', 'get', where).split()
+    return words[words.index('src') + 1]
+
+
+@scenario('networking.md 3.1: what a host sends keeps its source when its address and its default route go to a bridge; neighbours go along', limit=90)
+def way_out(lab):
+    lab.zookeeper()
+    names = lab.names(3)
+    nodes = [lab.node(name, coordinators=names, network=network.Shape(present=('ens4',), gateway=None)) for name in names]
+    shapes = (('address add 203.0.113.7/32 dev ens4', 'route add default via 203.0.113.1 dev ens4 onlink'),
+              ('address add 203.0.113.6/31 dev ens4', 'address add 198.51.100.7/24 dev ens4', 'route add 203.0.113.1/32 dev ens4', 'route add default via 203.0.113.1 dev ens4'),
+              ('address add 10.255.0.199/24 dev ens4', 'address add 10.255.0.198/24 dev ens4', 'route add default via 10.255.0.250 dev ens4'))
+    of_six = ('-6 address add 2001:db8:1::7/128 dev ens4 nodad', '-6 route add default via fe80::1 dev ens4 metric 1024')
+    entries = ('neigh add 198.51.100.77 lladdr 02:00:00:00:00:01 nud permanent dev ens4', 'neigh add proxy 198.51.100.78 dev ens4',
+               '-6 neigh add fd00::77 lladdr 02:00:00:00:00:01 nud permanent dev ens4', '-6 neigh add proxy fd00::78 dev ens4')
+    places = ('192.0.2.99', '10.255.0.77', '2001:db8:9::1')
+    before = {}
+    for node, shape in zip(nodes, shapes):
+        node.power_on()
+        for words in ('link set ens4 up', *shape, *of_six, *entries):
+            node.enter('ip', *words.split())
+        lab.wait(lambda node=node: 'tentative' not in View(node).text, 10, 'addresses')
+        before[node] = [_way(node, place) for place in places if place != '10.255.0.77' or node is nodes[2]]
+        text = node.execute('--check-config', '--against-host')[1]
+        check('add neighbour 198.51.100.77 at 02:00:00:00:00:01 on brcluster' in text, text)
+        node.start()
+    for node in nodes:
+        lab.wait(lambda node=node: View(node).has('brcluster') and View(node).ports('brcluster') == ['ens4'] and View(node).on('ens4') == [], 30, lambda node=node: node.log())
+        equal([_way(node, place) for place in places if place != '10.255.0.77' or node is nodes[2]], before[node], f'{node.label}: the sources')
+        there = ''.join(node.enter('ip', *words.split()) for words in ('neigh show nud permanent', 'neigh show proxy', '-6 neigh show proxy'))
+        for words in ('198.51.100.77 dev brcluster lladdr 02:00:00:00:00:01 PERMANENT', '198.51.100.78 dev brcluster', 'fd00::77 dev brcluster lladdr 02:00:00:00:00:01 PERMANENT',
+                      'fd00::78 dev brcluster'):
+            check(words in there and 'ens4' not in there, f'{node.label}: {words}: {there}')
+
+
+@scenario('README ruling 79, networking.md 3: table local, ARP and the names of its bridges, which somebody takes away by hand, come back', limit=90)
+def hands_of_others(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4', 'ens9')))
+    node.power_on()
+    for words in ('link set ens9 up', 'address add 192.0.2.10/24 dev ens9'):
+        node.enter('ip', *words.split())
+    start(lab, node)
+    one_primary(lab, [node])
+    network.create(lab.client, 1001, **network.managed(1))
+    soon(lab, node, lambda view: view.on('vmbr1001') == ['10.1.1.1/24'], 'the gateway')
+    lab.await_beats(node, 2)
+    index = View(node).index('vmbr1001')
+    for bridge in ('vmbr1001', 'brcluster'):
+        node.enter('ip', 'link', 'set', bridge, 'arp', 'off')
+        soon(lab, node, lambda view, bridge=bridge: 'NOARP' not in node.enter('ip', 'link', 'show', 'dev', bridge), f'ARP of {bridge}')
+    node.enter('ip', 'link', 'set', 'vmbr1001', 'name', 'mine')
+    soon(lab, node, lambda view: view.has('vmbr1001') and view.index('vmbr1001') == index and view.on('vmbr1001') == ['10.1.1.1/24'], 'the name of vmbr1001')
+    check('vmbr1001 was called mine' in node.log(), node.log())
+    node.enter('ip', 'route', 'flush', 'table', 'local')
+    own = [f'{node.address}', '10.1.1.1']
+    soon(lab, node, lambda view: all(f'local {one} dev' in node.enter('ip', 'route', 'show', 'table', 'local') for one in own), 'the local routes')
+    lab.wait(lambda: 'this host takes no packets for' in node.log() and '192.0.2.10/24 on ens9' in node.log(), 10, 'what is not the daemon\'s is said')
+    for words in ('address del 127.0.0.1/8 dev lo', 'address add 127.0.0.1/8 dev lo', 'address del 192.0.2.10/24 dev ens9', 'address add 192.0.2.10/24 dev ens9'):
+        node.enter('ip', *words.split())
+    lab.await_log(node, 'this is over: this host takes no packets for')
+    lab.await_beats(node, 2)
