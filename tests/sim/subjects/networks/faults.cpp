@@ -91,6 +91,9 @@ void another_device(cluster& world, const action& what, member& target) {
     const std::string card(rest);
     target.node.kernel.add_card(card, settings.has_other_names ? other_name_of(card) : "");
     world.disturb(target, std::nullopt);
+    if (settings.has_ready_bridges && target.node.log().empty()) {
+        world.state<early_devices>().nodes.insert(target.name());
+    }
     if (!target.node.is_running()) {
         return;
     }

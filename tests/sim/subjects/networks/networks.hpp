@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,11 @@ class judge;
 [[nodiscard]] const std::vector<model::client_network>& networks_of(cluster& world);
 // Where the primary has which gateways: of two networks with the same one the smaller VNI.
 [[nodiscard]] const std::vector<std::pair<std::string, host_address>>& gateways_of(cluster& world);
+
+// Nodes whose file named another device before any daemon ran there: what the host had made a port by then is its own.
+struct early_devices {
+    std::set<std::string> nodes;
+};
 
 // When the keys of networks were changed last.
 struct network_changes {

@@ -254,9 +254,12 @@ constexpr member_rule networks_are_reached{
 };
 
 // The one before was made a port while the disk was full, and its daemon died before it could note that; or the card
-// was pulled out while no daemon ran, and is another link since: nothing shows that it was a daemon's, which is told.
+// was pulled out while no daemon ran, and is another link since; or the host had made it one before any daemon ran:
+// nothing shows that it was a daemon's, which is told.
 bool keeps_unrecorded_port(const judge& of, const member& one, const std::string& device) {
-    return (one.node.logged("this daemon's own was not noted") || of.world.performed.contains("pull-device")) &&
+    const bool is_the_hosts = of.world.state<early_devices>().nodes.contains(one.name());
+    return (is_the_hosts || one.node.logged("this daemon's own was not noted") ||
+            of.world.performed.contains("pull-device")) &&
            one.node.logged(fmt::format("whose device is {} by the configuration: that is not made a port", device));
 }
 
