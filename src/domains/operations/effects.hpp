@@ -58,6 +58,7 @@ private:
     answered perform(policy::ask::set_downtime what, time_point until);
     answered perform(policy::ask::progress what, time_point until);
     answered perform(policy::ask::abort_call what, time_point until);
+    async::awaitable<result<bool>> has_fallen(std::string target);
     answered perform(policy::ask::rbd_verdict what, time_point until);
     answered perform(policy::ask::list_rbd_locks what, time_point until);
     answered perform(policy::ask::prepare_rbd_break what, time_point until);

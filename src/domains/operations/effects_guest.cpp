@@ -109,7 +109,21 @@ async::awaitable<answer> effects::perform(ask::abort_call /*what*/, time_point u
     co_return answer_of(co_await op_.hv.abort_migration(op_.id, until));
 }
 
-async::awaitable<answer> effects::perform(ask::rbd_verdict /*what*/, time_point until) {
+// Locks of a node that was fenced are taken away by whoever fences it: that there is none says nothing then. Looked at
+// after the locks, as these go after the node was marked.
+async::awaitable<result<bool>> effects::has_fallen(std::string target) {
+    if (!policy::may_be_a_node(target)) {
+        co_return false;
+    }
+    auto daemon = co_await op_.s.zk.get(op_.s.limit(), model::node_path(target, model::node_key::daemon_state));
+    if (!daemon && daemon.error().code() != errc::not_found) {
+        co_return daemon.error();
+    }
+    co_return !daemon || model::daemon_state_or_fallback(daemon->data) == model::daemon_state::fenced ||
+        daemon->stat.mzxid > op_.row.state_changed;
+}
+
+async::awaitable<answer> effects::perform(ask::rbd_verdict what, time_point until) {
     using verdict = policy::rbd_judged::verdict;
     auto volumes = co_await stored_volumes(op_);
     if (!volumes) {
@@ -120,7 +134,15 @@ async::awaitable<answer> effects::perform(ask::rbd_verdict /*what*/, time_point 
     }
     auto locks = co_await op_.rbd_locks().judge(*volumes, until);
     switch (locks.verdict) {
-        case policy::lock_verdict::own: co_return policy::rbd_judged{verdict::own, {}};
+        case policy::lock_verdict::own: {
+            policy::rbd_judged own{.what = verdict::own, .reason = {}, .is_unlocked = locks.to_break.empty()};
+            if (own.is_unlocked) {
+                const auto has = co_await has_fallen(std::move(what.target));
+                own.what = has ? verdict::own : verdict::not_read;
+                own.has_target_fallen = has && *has;
+            }
+            co_return own;
+        }
         case policy::lock_verdict::foreign: co_return policy::rbd_judged{verdict::foreign, std::move(locks.reason)};
         case policy::lock_verdict::unreadable: break;
     }

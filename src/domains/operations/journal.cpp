@@ -25,12 +25,25 @@ std::optional<policy::journal_entry> read_journal(const disk_records& records, c
 // A daemon of this node that died in the middle of a migration left a note.
 void manager::note_journal(domain_row& row) {
     local_domain& here = *row.here;
-    if (std::exchange(here.migration.has_read_journal, true) || !policy::is_migration(row.state) ||
-        row.stable.known()) {
+    const auto guest = observed.class_of(row.id);
+    const bool is_migrating = policy::is_migration(row.state) && !row.stable.known();
+    if (here.migration.has_read_journal || (!is_migrating && !guest)) {
+        return;  // what half of it would be is known once its guest is
+    }
+    here.migration.has_read_journal = true;
+    if (!is_migrating && guest != guest_class::incoming) {
         return;
     }
     const auto entry = read_journal(migration_records, row.id);
-    if (entry && policy::is_of_this_migration(*entry, seen_of(parts, row))) {
+    const auto seen = seen_of(parts, row);
+    if (entry && !is_migrating && policy::may_be_given_back(*entry, seen)) {
+        here.migration.is_sent_by_us = true;
+        here.migration.sent_to = entry->peer;
+        node.log.info(
+            "what stands here of it was sent to node " + shown(entry->peer) + " by the daemon before this one",
+            shown(here.name));
+    }
+    if (entry && is_migrating && policy::is_of_this_migration(*entry, seen)) {
         here.migration.is_sent_by_us = entry->role == "sender";
         here.migration.sent_to = here.migration.is_sent_by_us ? entry->peer : "";
         here.migration.noted_last_node = entry->last_node;

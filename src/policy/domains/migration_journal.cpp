@@ -13,6 +13,11 @@ constexpr std::string_view nothing = "-";
 constexpr std::size_t words = 7;
 constexpr std::size_t text_limit = 1024;
 
+// As far as is known.
+bool may_be_half(const domain_seen& seen) {
+    return seen.guest.value_or(model::guest_class::incoming) == model::guest_class::incoming;
+}
+
 }  // namespace
 
 std::string to_text(const journal_entry& entry) {
@@ -54,9 +59,15 @@ bool may_be_handed_over(const journal_entry& entry, const domain_seen& seen) {
            !seen.is_owner && seen.is_guest(model::guest_class::absent);
 }
 
+bool may_be_given_back(const journal_entry& entry, const domain_seen& seen) {
+    return entry.role == "sender" && entry.created == seen.wish.created && seen.state == model::vm_state::start &&
+           seen.is_owner && entry.state_changed < seen.wish.state_changed && may_be_half(seen);
+}
+
 bool needs_record(const domain_seen& seen) {
     const bool concerns_us = seen.is_owner || !seen.is_guest(model::guest_class::absent);
-    return is_migration(seen.state) && concerns_us;
+    const bool is_half_to_run = seen.state == model::vm_state::start && seen.is_owner && may_be_half(seen);
+    return (is_migration(seen.state) && concerns_us) || is_half_to_run;
 }
 
 }  // namespace pvc::policy

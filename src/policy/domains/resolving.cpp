@@ -58,6 +58,11 @@ std::string_view to_text(resolution end) {
     return "not known";
 }
 
+bool is_given_back(const domain_seen& seen, const migration_memory& memory) {
+    return memory.is_sent_by_us && seen.is_owner && seen.state == vm_state::start &&
+           seen.wish.state_changed == seen.wish.node_changed;
+}
+
 bool is_left_behind(const progress_read& job) {
     return job.is_known && !job.is_running;
 }
@@ -83,19 +88,32 @@ step resuming_half::judged(context& c) {
         return finish(outcome::unclear);
     }
     if (locks.what == foreign) {
-        if (!looks.confirms(found, asked, c.now)) {
-            return finish(outcome::unclear);
-        }
-        c.error(message::migration_lock_foreign,
-                "a disk of it is locked by another host: what is left of it here is stale, destroying it");
-        c.memory.migration.is_stale_half = true;
-        where = at::destroying;
-        destroy = {.last = last};
-        return resume(c);
+        return found_stale(c, message::migration_lock_foreign, "a disk of it is locked by another host");
+    }
+    if (is_given_back(c.seen, c.memory.migration) && !is_planted(defect::half_given_back)) {
+        return found_stale(c, message::migration_recovered,
+                           "it was recovered after its new node died, and given back to this one");
+    }
+    if (locks.what == own && locks.is_unlocked && locks.has_target_fallen) {
+        return found_stale(c, message::migration_recovered,
+                           "node " + shown(target) +
+                               ", to which it was sent, has been down since, and nobody has a lock on its disks, "
+                               "so that it may have run there");
     }
     looks.forget();
     where = at::proving;
     return {ask::row{}, time_point::max(), "its keys, before it is resumed"};
+}
+
+step resuming_half::found_stale(context& c, message what, std::string words) {
+    if (!looks.confirms(found, asked, c.now)) {
+        return finish(outcome::unclear);
+    }
+    c.error(what, words + ": what is left of it here is stale, destroying it");
+    c.memory.migration.is_stale_half = true;
+    where = at::destroying;
+    destroy = {.last = last};
+    return resume(c);
 }
 
 // The guarded read before a copy is resumed: still a migration of the domain that both sides were asked about, or ours
@@ -104,7 +122,8 @@ step resuming_half::proven(context& c) {
     const auto& read = c.answer_as<row_read>();
     const bool is_ours = c.seen.is_owner && c.seen.state == vm_state::start;
     const bool may_live = is_migration(c.seen.state) || is_ours;
-    if (!read.is_fresh() || !c.seen.is_connected || c.seen.wish.created != created || !may_live) {
+    const bool is_stale = is_given_back(c.seen, c.memory.migration) && !is_planted(defect::half_given_back);
+    if (!read.is_fresh() || !c.seen.is_connected || c.seen.wish.created != created || !may_live || is_stale) {
         return finish(outcome::unclear);  // looked at again, with the view as it is now
     }
     where = at::resuming;
@@ -115,7 +134,7 @@ step resuming_half::resume(context& c) {
     switch (where) {
         case at::begin:
             where = at::judging;
-            return {ask::rbd_verdict{}, std::min(c.now + locks_patience, last), "the locks of its disks"};
+            return {ask::rbd_verdict{target}, std::min(c.now + locks_patience, last), "the locks of its disks"};
         case at::judging: return judged(c);
         case at::destroying: {
             step next = destroy.resume(c);
@@ -335,7 +354,8 @@ step resolving::wait_or_let_go(context& c, resolve_step what) {
 }
 
 step resolving::begin_half(context& c) {
-    half = {.created = created, .last = last, .looks = before, .found = {*here, there}, .asked = asked};
+    half = {
+        .created = created, .target = target, .last = last, .looks = before, .found = {*here, there}, .asked = asked};
     where = at::resuming;
     return resume(c);
 }

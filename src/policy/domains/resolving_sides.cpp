@@ -179,6 +179,7 @@ step resolving_own::heard_all(context& c) {
     }
     if (is_nowhere) {
         half = {.created = created,
+                .target = is_found ? std::string(c.seen.node) : c.memory.migration.sent_to,
                 .looks = locks_before,
                 .found = {guest_class::incoming, remote_answer::absent},
                 .asked = asked};

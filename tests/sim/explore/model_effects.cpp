@@ -444,7 +444,9 @@ std::optional<answer> world::perform(std::int8_t who, const policy::step& what) 
             [&](const ask::rbd_verdict& /*of*/) -> std::optional<answer> {
                 using verdict = policy::rbd_judged::verdict;
                 const bool is_own = m.disk_locked_by == nobody || m.disk_locked_by == who;
-                return policy::rbd_judged{is_own ? verdict::own : verdict::foreign, {}};
+                return policy::rbd_judged{.what = is_own ? verdict::own : verdict::foreign,
+                                          .reason = {},
+                                          .is_unlocked = m.disk_locked_by == nobody};
             },
             [&](const ask::list_rbd_locks& of) -> std::optional<answer> {
                 return locks_on_disk(m, who, of.volumes.front());

@@ -32,6 +32,8 @@ struct journal_entry {
 [[nodiscard]] bool was_going_off(const journal_entry& entry, const domain_seen& seen);
 // The same when it had just handed the guest over, or its session ended then: the tables see to what became of it.
 [[nodiscard]] bool may_be_handed_over(const journal_entry& entry, const domain_seen& seen);
+// It sent what stands here, half as it is, and somebody has given it to this node again, to run.
+[[nodiscard]] bool may_be_given_back(const journal_entry& entry, const domain_seen& seen);
 // A migration of it goes on here, or will.
 [[nodiscard]] bool needs_record(const domain_seen& seen);
 

@@ -109,7 +109,9 @@ struct progress {};    // [progress_read] of the live call
 struct abort_call {};  // [call_answer]
 
 // Locks on its disks.
-struct rbd_verdict {};   // [rbd_judged]
+struct rbd_verdict {  // [rbd_judged] with a look at the node that was to have the other half
+    std::string target{};
+};
 struct list_rbd_locks {  // [rbd_listed] of each of these volumes
     std::vector<std::string> volumes;
 };
@@ -211,6 +213,8 @@ struct nodes_asked {
 struct rbd_judged {
     enum class verdict : std::uint8_t { not_read, no_disks, own, foreign, unreadable } what = verdict::not_read;
     std::string reason;
+    bool is_unlocked = false;        // of `own`: nobody has a lock
+    bool has_target_fallen = false;  // likewise: it was fenced, or began anew, since `state` was written
 };
 struct rbd_listed {
     std::vector<volume_locks> volumes;

@@ -20,16 +20,22 @@ enum class resolution : std::uint8_t {
 // Libvirt has no job for the half here: nothing arrives into it, and nothing will, as long as it is here. (Of what
 // arrives it tells no figures.)
 [[nodiscard]] bool is_left_behind(const progress_read& job);
+// We sent it, and somebody gave it to this node again, to run: its state and its node are of one transaction, and not
+// of this daemon, which forgets that it sent it before it takes that back. Who does that found its target dead, asked
+// nobody, and has taken away the locks of its disks: a fencer of the reference (vm-domains.md 15).
+[[nodiscard]] bool is_given_back(const domain_seen& seen, const migration_memory& memory);
 // Without a `node` nobody knows where it belongs: only a state in which it must be off everywhere counts then.
 [[nodiscard]] bool is_nobodys(const domain_seen& seen);
 
 // The half here stands, and nobody has the other: it may be resumed, unless the locks of its disks say that it has run
-// elsewhere since. A look that finds that must be confirmed by a second one.
+// elsewhere since. They say nothing where whoever fenced its target has taken them away: then what the keys tell of
+// that counts. A look that finds that it is stale must be confirmed by a second one.
 struct resuming_half {
     enum class at : std::uint8_t { begin, judging, destroying, proving, resuming, looking, over };
     enum class outcome : std::uint8_t { unclear, resumed, stale };
 
     std::int64_t created = 0;  // the incarnation that was asked about
+    std::string target{};      // where it was sent; empty: nobody knows
     time_point last = time_point::max();
     second_look looks{};  // of the caller, who takes them back
     second_look::finding found{};
@@ -44,6 +50,7 @@ struct resuming_half {
 
 private:
     step judged(context& c);
+    step found_stale(context& c, message what, std::string words);
     step proven(context& c);
     step finish(outcome how);
 };

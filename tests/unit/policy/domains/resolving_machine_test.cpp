@@ -400,6 +400,54 @@ TEST(resuming_half_machine, D117_a_foreign_lock_is_looked_at_twice) {
     EXPECT_EQ(p.machine.end, resolution::ended);
 }
 
+// A fencer of the reference takes all locks away, asks nobody, and may choose the sender.
+TEST(resuming_half_machine, what_was_given_back_to_its_sender_is_not_resumed) {
+    auto p = to_resolve(false);
+    p.memory.migration.is_sent_by_us = true;
+    p.place(vm_state::start, "hv1");
+    EXPECT_EQ(look(p, guest_class::incoming, remote_answer::absent), "rbd_verdict 60s");
+    EXPECT_EQ(p.says(rbd_judged{.what = verdict::own, .reason = {}, .is_unlocked = true}), "change 2s");
+    p.at_limit();
+    look(p, guest_class::incoming, remote_answer::absent);
+    EXPECT_EQ(p.says(rbd_judged{verdict::no_disks, {}}), "destroy 60s");
+    EXPECT_TRUE(p.did("error: it was recovered after its new node died, and given back to this one"));
+    EXPECT_EQ(destroyed(p), "over");
+    EXPECT_EQ(p.machine.end, resolution::ended) << "the tables start it";
+    EXPECT_FALSE(p.ever_asked("resume_guest"));
+
+    auto late = before_the_locks();
+    late.memory.migration.is_sent_by_us = true;
+    late.says(rbd_judged{verdict::own, {}});
+    late.place(vm_state::start, "hv1");
+    late.fresh();
+    EXPECT_FALSE(late.ever_asked("resume_guest")) << "found by the guarded read";
+
+    auto sent_back = before_the_locks();
+    sent_back.memory.migration.is_sent_by_us = true;
+    sent_back.place(vm_state::unmigrate, "hv1");
+    sent_back.says(rbd_judged{verdict::own, {}});
+    EXPECT_EQ(sent_back.fresh(), "resume_guest 30s") << "a client's word";
+}
+
+TEST(resuming_half_machine, no_lock_says_nothing_of_a_target_that_has_fallen) {
+    const rbd_judged cleared{.what = verdict::own, .reason = {}, .is_unlocked = true, .has_target_fallen = true};
+    auto p = before_the_locks();
+    EXPECT_EQ(p.asked<ask::rbd_verdict>()->target, "hv2");
+    EXPECT_EQ(p.says(cleared), "change 2s");
+    p.at_limit();
+    look(p, guest_class::incoming, remote_answer::absent);
+    EXPECT_EQ(p.says(cleared), "destroy 60s");
+    EXPECT_TRUE(p.did("error: node hv2, to which it was sent, has been down since"));
+    EXPECT_EQ(destroyed(p), "over");
+    EXPECT_EQ(p.machine.end, resolution::ended);
+    for (const auto& as_it_was : {rbd_judged{.what = verdict::own, .reason = {}, .is_unlocked = true},
+                                  rbd_judged{.what = verdict::own, .reason = {}}}) {
+        auto stays = before_the_locks();
+        EXPECT_EQ(stays.says(as_it_was), "row");
+        EXPECT_EQ(stays.fresh(), "resume_guest 30s");
+    }
+}
+
 TEST(resuming_half_machine, ruling_24a_locks_that_cannot_be_listed_are_asked_for_again) {
     for (const auto between : {verdict::unreadable, verdict::own}) {
         auto p = before_the_locks();

@@ -147,6 +147,23 @@ TEST(resolving_own_machine, D123_resumed_after_60_s_when_nobody_has_it) {
     EXPECT_EQ(p.guest(guest_class::alive), "over") << "the tables adopt it";
 }
 
+TEST(resolving_own_machine, what_was_given_back_is_started_anew) {
+    auto p = asked_after_60_s();
+    p.memory.migration.is_sent_by_us = true;
+    p.memory.migration.sent_to = "hv2";
+    p.place(vm_state::start, "hv1");
+    all_say(p, remote_answer::absent, remote_answer::absent);
+    EXPECT_EQ(p.asked<ask::rbd_verdict>()->target, "hv2");
+    EXPECT_EQ(p.says(rbd_judged{rbd_judged::verdict::own, {}}), "change 5s");
+    p.at_limit();
+    all_say(p, remote_answer::absent, remote_answer::absent);
+    EXPECT_EQ(p.says(rbd_judged{rbd_judged::verdict::own, {}}), "destroy 60s");
+    p.call(call_end::done);
+    p.seen.guest = guest_class::absent;
+    EXPECT_EQ(p.woken(), "over") << "the tables start it";
+    EXPECT_FALSE(p.memory.migration.was_going_off);
+}
+
 TEST(resolving_own_machine, what_ends_the_wait) {
     for (const auto& change :
          {+[](ours_played& p) { p.seen.guest = guest_class::alive; }, +[](ours_played& p) { p.seen.guest.reset(); },
