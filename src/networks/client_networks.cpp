@@ -290,7 +290,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     } else if (is_due && !waits) {
         for (const auto& what : plan.damage) {
             ++work_.counts().repairs;
-            node_.log.warning(message::network_damaged, name_of(vni) + ": " + what + ", repairing it");
+            damages_.tell(message::network_damaged, name_of(vni) + ": " + what + ", repairing it");
         }
         auto steps = plan.steps;
         if (is_planted(defect::base_no_port)) {

@@ -50,8 +50,9 @@ struct network_row {
 class client_networks {
 public:
     // All outlive it.
-    client_networks(core::node_context& node, link_work& work, told_remarks& remarks, bridge_record& bridges)
-        : node_(node), work_(work), remarks_(remarks), bridges_(bridges) {}
+    client_networks(core::node_context& node, link_work& work, told_remarks& remarks, counted_warnings& damages,
+                    bridge_record& bridges)
+        : node_(node), work_(work), remarks_(remarks), damages_(damages), bridges_(bridges) {}
 
     // What ZooKeeper has: all names that are numbers of networks, with what is stored where that can be used. `remarks`
     // of the parser, by network.
@@ -125,6 +126,7 @@ private:
     core::node_context& node_;
     link_work& work_;
     told_remarks& remarks_;
+    counted_warnings& damages_;
     bridge_record& bridges_;
     std::map<std::uint32_t, network_row> rows_;
     std::set<std::uint32_t> overlapping_;  // that was told

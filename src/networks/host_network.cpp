@@ -72,6 +72,7 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         return std::ranges::find(units, one.first, &policy::host_unit::what) == units.end();
     });
     bool has_changed = false;
+    ignore(set_up_.take_due(node_.clock().now()), "how often it was set up the damages tell");
     const bool was_right = std::exchange(was_right_, plan_.is_right() && !plan_.waits_for_carrier);
     for (const auto& unit : units) {
         if (troubles_.contains(unit.needs)) {
@@ -81,14 +82,16 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         }
         if (was_right) {
             ++work_.counts().repairs;
-            node_.log.warning(message::network_damaged,
-                              "host network: " + unit.what + " is not as it was, setting it up again");
+            damages_.tell(message::network_damaged,
+                          "host network: " + unit.what + " is not as it was, setting it up again");
         }
         auto& failed = troubles_[unit.what];
         if (failed.pause.is_over(node_.clock().now())) {
             auto done = co_await work_.carry_out_or_undo(unit.steps, seen);
             if (done) {
-                node_.log.info("host network: " + unit.what + " is set up");
+                if (set_up_.is_first(unit.what, node_.clock().now())) {
+                    node_.log.info("host network: " + unit.what + " is set up");
+                }
                 troubles_.erase(unit.what);
                 policy::note_made(made_, unit);
                 has_changed = true;

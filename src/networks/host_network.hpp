@@ -20,8 +20,9 @@ namespace pvc::networks {
 class host_network {
 public:
     // All outlive it.
-    host_network(core::node_context& node, link_work& work, told_remarks& remarks, bridge_record& record)
-        : node_(node), work_(work), remarks_(remarks), record_(record) {}
+    host_network(core::node_context& node, link_work& work, told_remarks& remarks, counted_warnings& damages,
+                 bridge_record& record)
+        : node_(node), work_(work), remarks_(remarks), damages_(damages), record_(record) {}
 
     // What is not as it shall be is done, as far as it is time to try. True: something was changed, so what was seen is
     // old. What failed and was undone is no change: others do not wait for it.
@@ -54,6 +55,7 @@ private:
     core::node_context& node_;
     link_work& work_;
     told_remarks& remarks_;
+    counted_warnings& damages_;
     bridge_record& record_;
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
@@ -61,6 +63,7 @@ private:
     std::set<std::string> made_;                  // bridges by this daemon that have had no device yet
     std::set<int> kept_;                          // bridges that were told to keep their hardware address, by index
     std::map<std::string, trouble> troubles_;     // by unit
+    policy::repeated_events set_up_;              // units that were set up, which was told
     retry_pause forwarding_pause_;                // of its settings
     // Settings of forwarding that were right once, and when it was last told that somebody changed one.
     std::map<std::string, time_point> was_right_by_key_;

@@ -32,9 +32,10 @@ link_keeper::link_keeper(core::node_context& node, netlink::network_stack& stack
                          bridge_record& bridges)
     : node_(node),
       work_(node, stack, counts),
-      remarks_(node.log),
-      host_(node, work_, remarks_, bridges),
-      clients_(node, work_, remarks_, bridges),
+      remarks_(node.log, &node.clock()),
+      damages_(node.log, node.clock()),
+      host_(node, work_, remarks_, damages_, bridges),
+      clients_(node, work_, remarks_, damages_, bridges),
       bridges_(bridges) {
     bridges_.on_noted = [this] { noted(); };
     node_.bridges.begin();
@@ -50,7 +51,7 @@ std::optional<time_point> link_keeper::next_try() const {
         return look_pause_.until();  // nothing is tried on what cannot be seen
     }
     std::optional<time_point> first;
-    for (const auto& one : {host_.next_try(), clients_.next_try()}) {
+    for (const auto& one : {host_.next_try(), clients_.next_try(), remarks_.next_due(), damages_.next_due()}) {
         if (one) {
             first = std::min(first.value_or(time_point::max()), *one);
         }
@@ -59,6 +60,8 @@ std::optional<time_point> link_keeper::next_try() const {
 }
 
 async::awaitable<bool> link_keeper::settle() {
+    remarks_.tell_due();
+    damages_.tell_due();
     const time_point begun = node_.clock().now();
     node_.bridges.begin_look();
     auto seen = co_await work_.look();

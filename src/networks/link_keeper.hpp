@@ -94,6 +94,7 @@ private:
     core::node_context& node_;
     link_work work_;
     told_remarks remarks_;
+    counted_warnings damages_;
     host_network host_;
     client_networks clients_;
     bridge_record& bridges_;

@@ -210,7 +210,11 @@ async::awaitable<void> role_addresses::keep() {
             co_await look(time_point::max());
             continue;
         }
+        damages_.tell_due();
         std::optional<time_point> until = may_look() ? next_look_ : std::nullopt;
+        if (const auto due = damages_.next_due()) {
+            until = std::min(until.value_or(*due), *due);
+        }
         if (ask_again_in) {
             until = std::min(until.value_or(time_point::max()), now + *ask_again_in);
         }
@@ -271,9 +275,8 @@ async::awaitable<void> role_addresses::add_lost_routes(lost_routes lost, time_po
         if (!may_hold() || !is_wanted(where)) {
             continue;  // it went with its address, or goes
         }
-        node_.log.warning(message::network_damaged,
-                          fmt::format("the {} over {}, of {}, was gone, adding it again", model::to_text(route),
-                                      where.device, where.address.text()));
+        damages_.tell(message::network_damaged, fmt::format("the {} over {}, of {}, was gone, adding it again",
+                                                            model::to_text(route), where.device, where.address.text()));
         const std::string step = "add the " + model::to_text(route) + " over " + where.device;
         const auto table = policy::table_of(route);
         model::network_change change = model::add_route{std::move(route), where.device, table};
@@ -338,8 +341,8 @@ async::awaitable<void> role_addresses::look(time_point until) {
             if (is_seen_ && !gone_because_.empty() && !troubles_.contains(step)) {
                 node_.log.info(step + ": " + gone_because_);
             } else if (is_seen_ && is_stray(one) && may_hold() && !is_dropped(one) && !troubles_.contains(step)) {
-                node_.log.warning(message::network_damaged,
-                                  one.text() + " is none of its network's addresses, removing it");
+                damages_.tell(message::network_damaged,
+                              one.text() + " is none of its network's addresses, removing it");
             }
             co_await remove(one, std::min(until, action_deadline()));
         });
@@ -372,7 +375,7 @@ void role_addresses::note_missing(places all) {
     for (const auto& one : missing_) {
         // It was there, and its device is: somebody took it away.
         if (devices_.contains(one.device) && std::erase(added_, one) > 0) {
-            node_.log.warning(message::network_damaged, one.text() + " was gone, adding it again");
+            damages_.tell(message::network_damaged, one.text() + " was gone, adding it again");
         }
     }
 }

@@ -19,6 +19,7 @@
 #include "pvcnoded/netlink/network_stack.hpp"
 #include "pvcnoded/policy/role/leftover_addresses.hpp"
 #include "pvcnoded/policy/role/role_addresses.hpp"
+#include "told_remarks.hpp"
 
 #include <map>
 #include <memory>
@@ -148,6 +149,7 @@ private:
     std::uint64_t failures_ = 0;
     std::uint64_t additions_ = 0;
     std::uint64_t removals_ = 0;
+    counted_warnings damages_{node_.log, node_.clock()};
     bool is_clean_ = false;   // none of them was there when the last look ended, and none is wanted
     std::size_t phases_ = 0;  // phases under way
     std::uint64_t last_phase_ = 0;
