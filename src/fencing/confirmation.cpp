@@ -41,7 +41,7 @@ std::string fencer_part::why_not_confirmed(const core::fence_word& word, policy:
     seen.keepalive = self.keepalive;
     seen.board = board;
     seen.although_on = word.although_on;
-    seen.is_under_way = run != runs_.end() &&
+    seen.is_under_way = run != runs_.end() && !run->second->machine().is_let_go &&
                         (run->second->machine().is_fenced || run->second->machine().proof != policy::fence_proof::none);
     return policy::why_not_confirmed(seen);
 }
@@ -149,14 +149,16 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
                           ? policy::node_of_word()
                           : policy::node_of_word{as_it_is->heartbeat_id, as_it_is->state_id, as_it_is->state};
     words_[node] = {word, then, guard.number};
-    if (const auto run = runs_.find(node); run != runs_.end()) {
+    if (const auto run = runs_.find(node); run != runs_.end() && !run->second->machine().is_let_go) {
         run->second->take_word(word.although_on, word.by);
     }
     async::wakeup changed;
     const async::latest<std::uint64_t>::observer follow(changes_, changed);
     look_again();
     for (std::shared_ptr<fence_run> run;;) {
-        if (const auto found = runs_.find(node); found != runs_.end()) {
+        const auto found = runs_.find(node);
+        // One that has only the power-on left ends for the word, and another one rests on it.
+        if (found != runs_.end() && (found->second->machine().has_word || !found->second->machine().is_let_go)) {
             run = found->second;
         }
         if (run && run->machine().is_proof_recorded && run->machine().proof == policy::fence_proof::operators_word) {

@@ -51,7 +51,7 @@ void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detec
     }
     auto& look = closer_.at(one.name);
     learn_records(one.name, look, *victim);
-    const bool is_owed = victim->state == daemon_state::fenced && owes_power_on(one.name);
+    const bool is_owed = victim->state == daemon_state::fenced && owed_power_on(one.name).has_value();
     const bool is_unsettled =
         victim->state == daemon_state::dead || victim->is_recovering || is_owed || has_recorded_word(one);
     if (!is_unsettled || (!look.are_records_read && !look.are_records_unread)) {
@@ -96,10 +96,31 @@ void fencer_part::learn_records(const std::string& node, closer_look& look, cons
     }
 }
 
-bool fencer_part::owes_power_on(const std::string& node) const {
+std::optional<time_point> fencer_part::owed_power_on(const std::string& node) const {
     const auto found = closer_.find(node);
-    return found != closer_.end() && found->second.are_records_read && found->second.owed &&
-           node_.clock().wall_now() - *found->second.owed <= may_power_on_within;
+    const bool is_owed = found != closer_.end() && found->second.are_records_read && found->second.owed &&
+                         node_.clock().now() - *found->second.owed <= may_power_on_within;
+    return is_owed ? found->second.owed : std::nullopt;
+}
+
+// By an own record; else, as no other machine's clock counts, since this session saw it die; else by the servers'
+// stamp.
+time_point fencer_part::proven_at(const std::string& node) const {
+    const auto& clock = node_.clock();
+    const auto found = closer_.find(node);
+    if (found == closer_.end()) {
+        return clock.now();
+    }
+    const auto& look = found->second;
+    if (look.found && look.found->proof) {
+        return clock.now() - policy::age_in_record(*look.found, look.found->proof->at, node_.machine.boot_id,
+                                                   model::fence_moment_of(clock));
+    }
+    if (look.was_seen_to_die && look.dead_since) {
+        return *look.dead_since;
+    }
+    const wall_time stamped = look.proof->present() ? wall_time(look.proof->stat().mtime) : wall_time();
+    return clock.now() - std::max<duration>(clock.wall_now() - stamped, duration::zero());
 }
 
 bool fencer_part::has_recorded_word(const policy::node_seen& one) const {
@@ -137,7 +158,9 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
     memories_[node].recall(
         policy::failures_in(own, state_id, heartbeat_id, node_.machine.boot_id, model::fence_moment_of(node_.clock())),
         state_id, heartbeat_id, node_.clock().now());
-    look.owed = policy::proof_of_owed_power_on(own, state_id, heartbeat_id);
+    const auto owed = policy::proof_of_owed_power_on(own, state_id, heartbeat_id, node_.machine.boot_id,
+                                                     model::fence_moment_of(node_.clock()));
+    look.owed = owed ? std::optional(node_.clock().now() - *owed) : std::nullopt;
     for (const auto& one : own) {
         const auto says = policy::what_record_says(one, state_id, heartbeat_id);
         if (!says) {
@@ -146,8 +169,8 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
         if (*says == policy::own_record::none) {
             continue;
         }
-        look.record = *says;
-        look.found = one;
+        look.record = policy::as_old_as_it_is(*says, one, node_.machine.boot_id, model::fence_moment_of(node_.clock()));
+        look.found = look.record == policy::own_record::none ? std::nullopt : std::optional(one);
         co_return;
     }
 }
@@ -158,7 +181,10 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
     if (!one.state_id || !one.heartbeat_id) {
         return;
     }
-    if (!may_queue_) {
+    const auto victim = victim_of(one);
+    const bool owes_power_on = why == policy::fence_origin::recovering && victim && !victim->is_recovering &&
+                               owed_power_on(one.name).has_value();
+    if (!may_queue_ && !owes_power_on) {
         waiting_.insert(one.name);
         return;
     }
@@ -183,28 +209,24 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
         machine.proof_words = found->proof ? found->proof->text : std::string();
         machine.stored = found->proof ? proof_of(found->proof->kind) : machine.stored;
     }
+    if (why == policy::fence_origin::proven) {
+        machine.power_on_until = proven_at(one.name) + may_power_on_within;
+    }
     if (why == policy::fence_origin::recovering) {
-        const auto victim = victim_of(one);
         const bool is_word = victim && victim->proof && victim->proof->which == policy::fence_proof::operators_word;
         const bool is_own_word =
             found != nullptr && found->proof && found->proof->kind == model::fence_proof_kind::operator_word;
-        wall_time proven{};
-        if (found != nullptr && found->proof) {
-            proven = found->proof->at.wall;
-        } else if (closer != closer_.end() && closer->second.proof->present()) {
-            proven = wall_time(closer->second.proof->stat().mtime);
-            ledger->follow(victim && victim->proof ? victim->proof->record : std::string());
+        if (victim && victim->proof && (found == nullptr || !found->proof)) {
+            ledger->follow(victim->proof->record);
         }
         if (machine.proof_words.empty()) {
             machine.proof_words = victim && victim->proof ? fmt::format("proven by node {}, record {}",
                                                                         victim->proof->by, victim->proof->record)
                                                           : std::string("proven before");
         }
-        machine.owes_power_on = victim && !victim->is_recovering && owes_power_on(one.name);
-        const wall_time since = machine.owes_power_on ? *closer->second.owed : proven;
-        const duration age = node_.clock().wall_now() - since;
-        const duration left = std::clamp<duration>(may_power_on_within - age, {}, may_power_on_within);
-        machine.power_on_until = is_word || is_own_word ? time_point::min() : node_.clock().now() + left;
+        machine.owes_power_on = owes_power_on;
+        const time_point since = owes_power_on ? *owed_power_on(one.name) : proven_at(one.name);
+        machine.power_on_until = is_word || is_own_word ? time_point::min() : since + may_power_on_within;
     }
     auto made = std::make_shared<fence_run>(fence_tools{session_, *this, lock_, boards_, owner_.ledgers_, *recovery_},
                                             std::move(machine), std::move(ledger));
@@ -224,9 +246,12 @@ async::awaitable<void> fencer_part::carry_out(std::shared_ptr<fence_run> which) 
             const auto& machine = run.machine();
             const auto end = machine.end;
             ++part.owner_.counts_->attempts.at(static_cast<std::size_t>(end));
-            if (run.has_had_lock()) {
+            if (run.has_had_lock() || machine.is_let_go) {
                 auto& memory = part.memories_[machine.node];
                 memory.ended(end, machine.mark_id, machine.heartbeat_id, part.node_.clock().now());
+            }
+            // One that came during its power-on is of a fence of its own.
+            if (run.has_had_lock() && (machine.has_word || !machine.is_let_go)) {
                 part.words_.erase(machine.node);
             }
             if (const auto closer = part.closer_.find(machine.node); closer != part.closer_.end()) {

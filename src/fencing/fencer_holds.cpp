@@ -70,7 +70,7 @@ bool fencer_part::is_turn_wanted() const {
 
 async::awaitable<result<void>> fencer_part::with_hold(std::string dead_node,
                                                       std::function<async::awaitable<result<void>>(fence_hold&)> body) {
-    if (runs_.contains(dead_node)) {
+    if (const auto run = runs_.find(dead_node); run != runs_.end() && !run->second->machine().is_let_go) {
         co_return failure(errc::refused, dead_node, "the node is being fenced or recovered here");
     }
     const auto others = session_.others.all();

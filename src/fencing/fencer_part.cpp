@@ -138,7 +138,10 @@ policy::node_seen fencer_part::seen_of(const core::other_node& one) const {
     if (power != powers_.end() && power->second.heartbeat_id == one.heartbeat_id &&
         power->second.state_id == seen.state_id) {
         const auto& heard = power->second;
-        seen.power = heard.heard.is_off()                    ? policy::seen_power::off
+        // What was heard before a pause (maintenance, a lost connection) says nothing now.
+        const bool is_fresh = heard.answered && node_.clock().now() - *heard.answered <= policy::fence_limits::fresh;
+        seen.power = !is_fresh                               ? policy::seen_power::untold
+                     : heard.heard.is_off()                  ? policy::seen_power::off
                      : heard.last == policy::board_power::on ? policy::seen_power::on
                                                              : policy::seen_power::untold;
     }
@@ -160,10 +163,9 @@ std::vector<policy::node_seen> fencer_part::all_seen() const {
 }
 
 bool fencer_part::has_heard_on(const std::string& node) const {
-    constexpr duration young = 10s;
     const auto found = powers_.find(node);
     return found != powers_.end() && found->second.last == policy::board_power::on && found->second.answered &&
-           node_.clock().now() - *found->second.answered <= young;
+           node_.clock().now() - *found->second.answered <= policy::fence_limits::fresh;
 }
 
 bool fencer_part::majority_stays_without(const std::string& node) const {
@@ -207,6 +209,7 @@ void fencer_part::look_closer(const std::vector<policy::node_seen>& all) {
         }
         if (!is_down(one.state)) {
             look.dead_since.reset();
+            look.was_seen_to_die = true;
         } else if (!look.dead_since) {
             look.dead_since = now;
         }

@@ -62,8 +62,9 @@ private:
         std::optional<time_point> read_again{};
         policy::own_record record = policy::own_record::none;
         std::optional<model::fence_record> found{};
-        std::optional<wall_time> owed{};  // policy::proof_of_owed_power_on
+        std::optional<time_point> owed{};  // policy::proof_of_owed_power_on: when that was given
         std::optional<time_point> dead_since{};
+        bool was_seen_to_die = false;  // it was neither dead nor fenced when this session looked first
     };
     struct machines_of {
         std::size_t running = 0;
@@ -112,7 +113,10 @@ private:
     async::awaitable<void> ask_board(std::string node, std::int64_t heartbeat_id);
     void take_up_left_over(const policy::node_seen& one, bool may_detect);
     void learn_records(const std::string& node, closer_look& look, const policy::victim_seen& victim);
-    [[nodiscard]] bool owes_power_on(const std::string& node) const;
+    // When the proof was given after which this coordinator still has to switch it on; empty: it has not.
+    [[nodiscard]] std::optional<time_point> owed_power_on(const std::string& node) const;
+    // The same of the proof on which it is recovered.
+    [[nodiscard]] time_point proven_at(const std::string& node) const;
     [[nodiscard]] bool has_recorded_word(const policy::node_seen& one) const;
     [[nodiscard]] std::optional<policy::victim_seen> victim_of(const policy::node_seen& one) const;
     async::awaitable<void> read_records(std::string node, std::int64_t state_id, std::int64_t heartbeat_id);

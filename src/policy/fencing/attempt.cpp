@@ -76,8 +76,8 @@ fence_step fence_attempt::resume(const fence_event& e, std::vector<fence_act::an
         return finish(c, fence_end::abandoned,
                       e.seen.must_end ? "this daemon ends" : "the session with ZooKeeper is lost");
     }
-    const bool is_queued = where == at::locking || where == at::locking_again || where == at::leaving;
-    if (!is_queued && !e.seen.has_lock && !is_planted(defect::fence_without_lock)) {
+    const bool needs_no_lock = where == at::locking || where == at::locking_again || where == at::leaving || is_let_go;
+    if (!needs_no_lock && !e.seen.has_lock && !is_planted(defect::fence_without_lock)) {
         return finish(c, fence_end::abandoned, "the fence lock is lost");
     }
     const bool is_waiting = std::holds_alternative<fence_ask::change>(pending.what);
@@ -100,6 +100,12 @@ fence_step fence_attempt::begin(context& c) {
         has_word = stored == fence_proof::operators_word;
         is_proof_recorded = true;
     }
+    told_off_at = origin == fence_origin::seen_off ? c.now : told_off_at;
+    if (origin == fence_origin::recovering && owes_power_on) {
+        wants_lock = false;
+        is_let_go = true;
+        return read_for(c, at::begin);
+    }
     if (c.seen.has_lock) {
         return read_for(c, at::begin);
     }
@@ -111,6 +117,8 @@ fence_step fence_attempt::answered(context& c) {
         case at::reading: return judge(c, std::get<fence_said::read>(c.said));
         case at::beginning: return record_begun(c, std::get<fence_said::synced>(c.said).is);
         case at::marking: return marked(c, std::get<fence_said::written>(c.said));
+        case at::hearing: return heard_in_throws(c, std::get<fence_said::board>(c.said));
+        case at::looking_again: return looked_again(c, std::get<fence_said::board>(c.said));
         case at::opening: return opened(c, std::get<fence_said::synced>(c.said).is);
         case at::powering_off: return powered_off(c, std::get<fence_said::board>(c.said));
         case at::looking: return looked(c, std::get<fence_said::board>(c.said));
@@ -155,6 +163,9 @@ fence_step fence_attempt::waited(context& c) {
     const bool may_need_word = !has_word && !is_proven() && !is_fenced && where != at::locking;
     if (c.seen.is_confirmed && may_need_word) {
         return heed_word(c);
+    }
+    if (is_let_go && c.seen.is_confirmed) {
+        return conclude(c);  // who says that it is off may be at work on it
     }
     if (where == at::awaiting_turn) {
         return c.seen.has_turn ? with_turn(c) : pending;
@@ -216,7 +227,7 @@ fence_step fence_attempt::judge(context& c, const fence_said::read& said) {
     if (said.victim->is_gone) {
         return finish(c, fence_end::gone, "its keys are gone");
     }
-    if (!said.has_lock && !is_planted(defect::fence_without_lock)) {
+    if (!said.has_lock && !is_let_go && !is_planted(defect::fence_without_lock)) {
         return finish(c, fence_end::abandoned, "the fence lock is lost");
     }
     // Maintenance ends a fence until its first `off`; what was proven before is carried to its end.
@@ -287,6 +298,9 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
                     if (!seen.is_recovering) {
                         return end_of_others(c);
                     }
+                    if (is_let_go) {
+                        return finish(c, fence_end::abandoned, "its machines are to be recovered first");
+                    }
                     // Of a node that was not seen off: on its lease (ruling 37), and it stays `dead`.
                     is_fenced = seen.state == daemon_state::fenced;
                     is_failed = !is_fenced;
@@ -299,6 +313,10 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
         case at::throwing:
             if (++throws < fence_limits::throws) {
                 limit += rules.keepalive;
+                if (throws == fence_limits::throws - 1 && !c.seen.is_board_silent) {
+                    return ask(fence_ask::power{board_command::status, said.sent}, at::hearing, limit,
+                               "what its board says before the last throw");
+                }
                 return wait(at::throwing, limit, "a sign of life");
             }
             return take_turn(c, at::powering_off);
@@ -306,6 +324,9 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
         case at::looking:
             return ask(fence_ask::power{board_command::status, said.sent}, at::looking,
                        std::min(c.now + fence_limits::command, limit), "what its board says of its power");
+        case at::looking_again:
+            return ask(fence_ask::power{board_command::status, said.sent}, at::looking_again,
+                       c.now + fence_limits::command, "whether its board still says that it has no power");
         case at::writing_fenced: return fenced_read(c, seen);
         case at::writing_role: return write_role(c);
         case at::judging_lease: return judge_lease(c, seen);
@@ -385,6 +406,14 @@ fence_step fence_attempt::begin_throws(context& c) {
     return wait(at::throwing, limit, "a sign of life");
 }
 
+fence_step fence_attempt::heard_in_throws(context& c, const fence_said::board& said) {
+    c.note(fence_entry::command{board_command::status, said.is_begun, said.status, said.output, said.errors});
+    if (read_power(said.is_begun ? said.status : std::nullopt, said.output, said.errors).power == board_power::on) {
+        heard_on_at = c.now;
+    }
+    return wait(at::throwing, limit, "a sign of life");
+}
+
 // ---- turn and record ------------------------------------------------------------------------------------------------
 
 fence_step fence_attempt::take_turn(context& c, at then) {
@@ -415,7 +444,11 @@ fence_step fence_attempt::opened(context& c, bool is_synced) {
     }
     is_opened = true;
     switch (after) {
-        case at::powering_off: return begin_sequence(c);
+        case at::powering_off: {
+            const bool is_old = c.now - told_off_at > fence_limits::fresh && !is_planted(defect::fence_throws_left_out);
+            const bool is_of_76 = origin == fence_origin::seen_off && !is_unseen_off;
+            return is_of_76 && is_old ? read_for(c, at::looking_again) : begin_sequence(c);
+        }
         case at::looking: return begin_looks(c);
         case at::writing_fenced:
         case at::writing_flush: return read_for(c, after);

@@ -16,6 +16,7 @@ namespace pvc::policy {
 
 fence_step fence_attempt::prove(context& c, fence_proof which, std::string words) {
     proof = which;
+    proven_at = c.now;
     fence_entry::proof entry{which, std::move(words), heartbeat_id, mark_id};
     if (is_planted(defect::fence_record_late)) {
         c.note(std::move(entry));
@@ -162,16 +163,23 @@ fence_step fence_attempt::flushed_written(context& c, const fence_said::written&
 
 fence_step fence_attempt::end_recovery(context& c) {
     wants_turn = false;
+    if (is_fenced) {
+        wants_lock = false;
+        is_let_go = true;
+    }
     if (is_fenced && c.seen.fences_in_an_hour.value_or(0) >= fence_limits::fences_in_an_hour) {
         return keep_off(c, "it was fenced for the third time within an hour");
     }
-    if (has_word || c.now >= power_on_until) {
+    if (has_word || power_on_until == time_point::min()) {
         return conclude(c);
+    }
+    if (c.now >= power_on_until) {
+        return keep_off(c, "it was seen off more than 10 min ago, and somebody may be at work on it by now");
     }
     if (is_fenced && !c.seen.fences_in_an_hour) {
         return wait(at::awaiting_history, c.now + fence_limits::history, "the records of its fences");
     }
-    limit = std::min(c.now + fence_limits::power_on, power_on_until);
+    limit = std::min(std::max(c.now + fence_limits::power_on, proven_at + fence_limits::after_proof), power_on_until);
     return read_for(c, at::powering_on);
 }
 
@@ -197,7 +205,7 @@ fence_step fence_attempt::powered_on(context& c, const fence_said::board& said) 
     }
     is_on_sent = is_on_sent || said.is_begun;
     looks = 0;
-    if (is_failed && said.status.value_or(0) != 0) {
+    if (is_failed) {
         limit = c.now;  // it is told once (AC58)
     }
     if (is_planted(defect::fence_on_first) && rules.recovers && wants_turn) {

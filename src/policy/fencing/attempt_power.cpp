@@ -16,11 +16,31 @@ fence_step fence_attempt::begin_sequence(context& c) {
     is_off_accepted = false;
     off = {};
     moved_at.reset();
-    if (c.seen.has_board_said_on) {
+    const bool has_heard_on = heard_on_at && c.now - *heard_on_at <= fence_limits::fresh;
+    if (c.seen.has_board_said_on || has_heard_on) {
         off.heard(board_power::on, c.now);
     }
     limit = c.now + fence_limits::sequence;
     return read_for(c, at::powering_off);
+}
+
+// It waited for its turn: what its board said before the mark may not be so any more, and it would have no throws.
+fence_step fence_attempt::looked_again(context& c, const fence_said::board& said) {
+    c.note(fence_entry::command{board_command::status, said.is_begun, said.status, said.output, said.errors});
+    const auto heard = read_power(said.is_begun ? said.status : std::nullopt, said.output, said.errors);
+    if (heard.power == board_power::off) {
+        told_off_at = c.now;
+        return begin_sequence(c);
+    }
+    wants_turn = false;
+    return have_throws(c);
+}
+
+fence_step fence_attempt::have_throws(context& c) {
+    is_unseen_off = true;
+    c.say(fence_news::not_seen_off);
+    is_off_accepted = false;  // of a sequence that is over: a node that is back by now passes
+    return begin_throws(c);
 }
 
 fence_step fence_attempt::power_off(context& c, const fence_said::read& said) {
@@ -106,10 +126,7 @@ fence_step fence_attempt::fail(context& c) {
         return finish(c, fence_end::passed, "it is back, and was not seen off after that");
     }
     if (origin == fence_origin::seen_off && !is_unseen_off && !is_planted(defect::fence_throws_left_out)) {
-        is_unseen_off = true;
-        c.say(fence_news::not_seen_off);
-        is_off_accepted = false;  // of a sequence that is over: a node that is back by now passes
-        return begin_throws(c);
+        return have_throws(c);
     }
     is_failed = true;
     c.say(fence_news::failed);

@@ -119,6 +119,9 @@ std::string_view fence_attempt::stage() const {
     if (where == at::over) {
         return "over";
     }
+    if (is_let_go) {
+        return "switching it on";
+    }
     if (is_fenced || is_proven()) {
         return where == at::recovering ? "recovering its machines" : where == at::leaving ? "left to others" : "proven";
     }

@@ -141,8 +141,30 @@ std::optional<own_record> what_record_says(const model::fence_record& one, std::
     return is_as_marked ? own_record::opened : is_own_mark ? own_record::marked : own_record::none;
 }
 
-std::optional<wall_time> proof_of_owed_power_on(const std::vector<model::fence_record>& own, std::int64_t state_id,
-                                                std::int64_t heartbeat_id) {
+duration age_in_record(const model::fence_record& of, const model::fence_moment& when, const std::string& boot_id,
+                       const model::fence_moment& now) {
+    const duration ago = of.boot_id == boot_id ? duration(now.boot - when.boot)
+                                               : std::chrono::duration_cast<duration>(now.wall - when.wall);
+    return std::max(ago, duration::zero());
+}
+
+own_record as_old_as_it_is(own_record what, const model::fence_record& one, const std::string& boot_id,
+                           const model::fence_moment& now) {
+    if (what != own_record::opened && what != own_record::marked) {
+        return what;
+    }
+    if (one.boot_id != boot_id) {
+        return own_record::none;
+    }
+    const auto& last = !one.commands.empty() ? one.commands.back().ended
+                       : !one.writes.empty() ? one.writes.back().at
+                                             : one.begun;
+    return age_in_record(one, last, boot_id, now) > fence_memory::orphan_age ? own_record::marked : what;
+}
+
+std::optional<duration> proof_of_owed_power_on(const std::vector<model::fence_record>& own, std::int64_t state_id,
+                                               std::int64_t heartbeat_id, const std::string& boot_id,
+                                               const model::fence_moment& now) {
     using model::fence_outcome;
     for (const auto& one : own) {
         const bool is_of_beat = (one.proof ? one.proof->keepalive_id : one.keepalive_id) == heartbeat_id;
@@ -156,7 +178,7 @@ std::optional<wall_time> proof_of_owed_power_on(const std::vector<model::fence_r
         }
         if (is_fence) {
             const bool is_power = one.proof && one.proof->kind == model::fence_proof_kind::power;
-            return is_power ? std::optional(one.proof->at.wall) : std::nullopt;
+            return is_power ? std::optional(age_in_record(one, one.proof->at, boot_id, now)) : std::nullopt;
         }
     }
     return std::nullopt;
@@ -171,10 +193,7 @@ failed_before failures_in(const std::vector<model::fence_record>& own, std::int6
             continue;
         }
         if (out.times == 0) {
-            const duration ago = one.boot_id == boot_id
-                                     ? duration(now.boot - one.ended->boot)
-                                     : std::chrono::duration_cast<duration>(now.wall - one.ended->wall);
-            out.ago = std::max(ago, duration::zero());
+            out.ago = age_in_record(one, *one.ended, boot_id, now);
         }
         out.times = static_cast<std::uint8_t>(std::min<int>(out.times + 1, 100));
     }

@@ -116,7 +116,7 @@ void off_watch::heard(board_power what, time_point at) {
         last_off_.reset();
         return;
     }
-    if (!first_off_) {
+    if (!first_off_ || at - *last_off_ > in_a_row) {
         first_off_ = at;
     }
     last_off_ = at;

@@ -277,7 +277,7 @@ TEST_F(fencer, ac54_who_was_cut_off_himself_counts_from_when_he_is_back) {
     const time_point back = loop.clock().now();
     dead_for(29s);
     EXPECT_EQ(state(), "run") << hv1.log();
-    dead_for(40s);
+    dead_for(30s);
     EXPECT_EQ(state(), "dead") << hv1.log();
     EXPECT_GE(when("/daemonstate", "dead"), std::chrono::duration<double>(back - died).count() + 30.0);
 }

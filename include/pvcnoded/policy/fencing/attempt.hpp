@@ -4,19 +4,24 @@
 // fence_requests.hpp.
 //
 // What holds at each step:
-// - Nothing is marked, and no throw is waited for, before there is a record of the attempt on the disk; nothing is sent
-//   to a board before it has the mark, synced; no consequence of a proof is written before the proof is. Whoever cannot
-//   write his record leaves the lock to others for 5 min.
-// - Each `off`, `on` and write follows a guarded read that shows the own lock, and the node as it was: `dead` by the
-//   transaction D0, its heartbeat by K0; after `fenced` that transaction, F0, in place of D0. Until an `off` was
-//   accepted, a node that is another is back: nothing more is done to it. After that it may have died in the middle of
-//   a heartbeat: off has to be seen anew, twice, with the heartbeat standing still for two intervals.
+// - Nothing is marked, and no throw is waited for, before there is a record of the attempt on the disk; no order
+//   is sent to a board before it has the mark, synced; no consequence of a proof is written before the proof is.
+//   Whoever cannot write his record leaves the lock to others for 5 min.
+// - Each `off`, `on` and write follows a guarded read that shows the own lock (but see below), and the node as it was:
+//   `dead` by the transaction D0, its heartbeat by K0; after `fenced` that transaction, F0, in place of D0. Until an
+//   `off` was accepted, a node that is another is back: nothing more is done to it. After that it may have died in the
+//   middle of a heartbeat: off has to be seen anew, twice, with the heartbeat standing still for two intervals.
 // - A lost lock or session, and the end of the daemon, end it at once, without an outcome: others adopt what is left.
 // - From the first `off` to the end of the recovery it has the turn (order.hpp), but for three tries at a board that
 //   was silent when last asked; it does not have it while it waits for a lease or for others.
+// - Of a node that is fenced and whose recovery is over the power-on is left, which takes minutes where a board is
+//   silent. Nobody else sends anything to the board of such a node, and F0 tells when that is no longer so: the
+//   power-on needs neither turn nor fence lock, and both are given up before it.
 //
 // Time for 10.2: the sixth throw ends six intervals after the mark. A fence that was begun by ruling 76 and does not
-// see its node off within 30 s has its throws then.
+// see its node off within 30 s has its throws then; likewise one that waited for its turn so long that what the board
+// said is old, and does not hear it again. One interval before the last throw the board is asked for its power: a board
+// that says `on` then, and takes the `off`, need be seen off once only (ruling 40).
 #pragma once
 
 #include "pvcnoded/policy/fencing/fence_requests.hpp"
@@ -45,8 +50,11 @@ struct fence_limits {
     static constexpr duration seen_off_again = std::chrono::seconds(30);  // ruling 76
     static constexpr duration for_others = std::chrono::seconds(180);     // ruling 38
     static constexpr duration power_up = std::chrono::seconds(2);
-    static constexpr duration power_on = std::chrono::seconds(180);  // from the first `on` of a node that is fenced
-    static constexpr int looks_on = 5;                               // after an `on`, before it is given again
+    // From the first `on` of a node that is fenced, and until so long after the proof (46).
+    static constexpr duration power_on = std::chrono::seconds(180);
+    static constexpr duration after_proof = std::chrono::minutes(10);
+    static constexpr duration fresh = std::chrono::seconds(10);  // so long counts what a board said
+    static constexpr int looks_on = 5;                           // after an `on`, before it is given again
     static constexpr int throws = 6;
     static constexpr int offs = 3;
     static constexpr int looks = 10;  // that are answered neither `off` nor, after an accepted `off`, `on`
@@ -64,8 +72,10 @@ struct fence_attempt {
         beginning,      // the record
         marking,
         throwing,
+        hearing,        // its board, before the last throw
         awaiting_turn,  // `after` says for what
         opening,        // the record, with the mark
+        looking_again,  // whether it is still without power (76)
         powering_off,
         pausing_off,
         looking,
@@ -126,6 +136,7 @@ struct fence_attempt {
     bool has_board_answered = false;
     bool looks_first = false;  // before the first `off`
     bool has_word = false;     // an operator's
+    bool is_let_go = false;    // the fence lock: nothing is left but the power-on
     bool is_off_accepted = false;
     bool is_off_sent = false;
     bool is_on_sent = false;
@@ -135,6 +146,9 @@ struct fence_attempt {
     std::uint8_t looks = 0;
     std::uint8_t tries = 0;  // of a write, or of the power-on
     off_watch off{};
+    std::optional<time_point> heard_on_at{};  // before the first `off`
+    time_point told_off_at{};                 // `seen_off`: its board said so last
+    time_point proven_at{};
     std::optional<time_point> moved_at{};  // a heartbeat came after the `off`
     time_point limit{};                    // of the throws, of the sequence, or of the power-on
     time_point soft_until{};
@@ -173,11 +187,14 @@ private:
     fence_step mark_read(context& c, const victim_seen& seen);
     fence_step marked(context& c, const fence_said::written& said);
     fence_step begin_throws(context& c);
+    fence_step heard_in_throws(context& c, const fence_said::board& said);
     fence_step take_turn(context& c, at then);
     fence_step with_turn(context& c);
     fence_step open(context& c);
     fence_step opened(context& c, bool is_synced);
     fence_step begin_sequence(context& c);
+    fence_step looked_again(context& c, const fence_said::board& said);
+    fence_step have_throws(context& c);
     fence_step power_off(context& c, const fence_said::read& said);
     fence_step powered_off(context& c, const fence_said::board& said);
     fence_step begin_looks(context& c);

@@ -115,11 +115,24 @@ enum class own_record : std::uint8_t {
 [[nodiscard]] std::optional<own_record> what_record_says(const model::fence_record& one, std::int64_t state_id,
                                                          std::int64_t heartbeat_id);
 
-// A fence by this coordinator that came to `fenced`, and neither to its end nor to the power-on: when its proof was
-// given. Once the recovery is ended the power-on is this fencer's to give (38, 46). Empty: nothing is owed. `own`: as
-// below.
-[[nodiscard]] std::optional<wall_time> proof_of_owed_power_on(const std::vector<model::fence_record>& own,
-                                                              std::int64_t state_id, std::int64_t heartbeat_id);
+// The same, as old as it is by now. What is gone on with without throws is what was under way a moment ago: of an older
+// one the throws come first. Where this machine has booted since, the site may have been without power, and the node
+// may be booting, too: then the record says no more than the mark does, which rests for `orphan_age`. A proof stays
+// one.
+[[nodiscard]] own_record as_old_as_it_is(own_record what, const model::fence_record& one, const std::string& boot_id,
+                                         const model::fence_moment& now);
+
+// How long ago that was of which a record of this machine tells: by the clock that nobody sets, if the machine has not
+// booted since (`boot_id`: as it is `now`); else by the wall.
+[[nodiscard]] duration age_in_record(const model::fence_record& of, const model::fence_moment& when,
+                                     const std::string& boot_id, const model::fence_moment& now);
+
+// A fence by this coordinator that came to `fenced`, and neither to its end nor to the power-on: how old its proof is.
+// Once the recovery is ended the power-on is this fencer's to give (38, 46). Empty: nothing is owed. `own`: as below.
+[[nodiscard]] std::optional<duration> proof_of_owed_power_on(const std::vector<model::fence_record>& own,
+                                                             std::int64_t state_id, std::int64_t heartbeat_id,
+                                                             const std::string& boot_id,
+                                                             const model::fence_moment& now);
 
 // `own`: records of this coordinator about the node, the youngest first. `boot_id`: of this machine, as it is `now`.
 [[nodiscard]] failed_before failures_in(const std::vector<model::fence_record>& own, std::int64_t state_id,

@@ -30,8 +30,10 @@ struct power_answer {
 // When a node counts as off (ruling 40). A value: it is told what is asked and answered, in the order of events.
 class off_watch {
 public:
-    // So long must lie between two answers that count together.
+    // So long must lie between two answers that count together; and no longer between one and the next, or nobody knows
+    // what was in between.
     static constexpr duration apart = std::chrono::seconds(5);
+    static constexpr duration in_a_row = std::chrono::seconds(60);
 
     // `chassis power off` ended with status 0 (or not).
     void told_off(bool is_accepted) { is_accepted_ = is_accepted_ || is_accepted; }

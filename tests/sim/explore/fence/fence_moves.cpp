@@ -65,8 +65,11 @@ void add_prompt(const world& now, std::vector<move>& out) {
 }
 
 bool is_in_sequence(const world& now) {
-    return std::ranges::any_of(now.fencers, [](const fencer& one) {
-        return one.attempt && (one.attempt->is_off_sent || one.attempt->off.heard_on()) && !one.attempt->is_fenced;
+    return std::ranges::any_of(now.fencers, [&now](const fencer& one) {
+        const bool has_just_heard_on = one.attempt && one.attempt->heard_on_at &&
+                                       now.now - *one.attempt->heard_on_at <= policy::fence_limits::fresh;
+        return one.attempt && !one.attempt->is_fenced &&
+               (one.attempt->is_off_sent || one.attempt->off.heard_on() || has_just_heard_on);
     });
 }
 

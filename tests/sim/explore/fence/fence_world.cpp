@@ -451,6 +451,15 @@ identity identity_of(const world& now) {
             if (attempt.proof != policy::fence_proof::none || attempt.is_failed) {
                 attempt.off = {};
             }
+            const bool is_told_for_good = attempt.origin != policy::fence_origin::seen_off || attempt.is_unseen_off ||
+                                          attempt.is_off_sent || attempt.proof != policy::fence_proof::none;
+            attempt.told_off_at = is_told_for_good ? time_point{} : std::max(attempt.told_off_at, one.now - 11s);
+            attempt.proven_at = attempt.proof == policy::fence_proof::none || attempt.is_let_go
+                                    ? time_point{}
+                                    : std::max(attempt.proven_at, one.now - policy::fence_limits::after_proof);
+            const bool is_heard_of_use = attempt.heard_on_at && !attempt.is_off_sent &&
+                                         one.now - *attempt.heard_on_at <= policy::fence_limits::fresh;
+            attempt.heard_on_at = is_heard_of_use ? attempt.heard_on_at : std::nullopt;
             if (attempt.moved_at) {
                 attempt.moved_at = std::max(*attempt.moved_at, one.now - 2 * interval);
             }

@@ -60,7 +60,8 @@ TEST(fence_attempt, R46_without_a_record_no_off_and_without_a_recorded_proof_no_
     EXPECT_EQ(p.victim.state, daemon_state::run) << "it is another's to mark";
     fence_play later;
     later.at(40, [&] { later.is_disk_good = false; });
-    EXPECT_EQ(later.run(), (lines{"35 begin its record", "35 write dead", "65 record the attempt", "not recordable"}));
+    EXPECT_EQ(later.run(), (lines{"35 begin its record", "35 write dead", "60 power status", "65 record the attempt",
+                                  "not recordable"}));
     fence_play orphan;
     orphan.is_dead(fence_origin::orphan);
     orphan.is_disk_good = false;

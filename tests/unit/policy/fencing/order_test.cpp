@@ -71,10 +71,37 @@ TEST(fence_order, R37_what_an_own_record_says_is_of_the_node_as_it_was) {
     EXPECT_EQ(what_record_says(failed, 12, 20), own_record::none);
 }
 
+// A site that comes back: whose fence was under way when the power went may be booting by now.
+TEST(fence_order, R39_R46_what_was_under_way_a_moment_ago_is_gone_on_with_and_older_ones_have_their_throws) {
+    const model::fence_moment now{.wall = wall_time(5h), .boot = boot_time(2h)};
+    auto one = recorded(model::fence_outcome::under_way, false, false);
+    one.boot_id = "this";
+    one.begun.boot = now.boot - 2min;
+    const auto is = [&](own_record what) { return as_old_as_it_is(what, one, "this", now); };
+    EXPECT_EQ(is(own_record::opened), own_record::opened);
+    one.begun.boot = now.boot - 1h;
+    EXPECT_EQ(is(own_record::opened), own_record::marked) << "with its throws";
+    one.writes.push_back({"dead", 11, {.wall = {}, .boot = now.boot - 1min}});
+    EXPECT_EQ(is(own_record::opened), own_record::opened);
+    one.commands.emplace_back().ended.boot = now.boot - 4min;
+    EXPECT_EQ(is(own_record::opened), own_record::marked);
+    one.boot_id = "another";
+    for (const auto what : {own_record::opened, own_record::marked}) {
+        EXPECT_EQ(is(what), own_record::none) << "nobody's, as of another coordinator";
+    }
+    for (const auto what : {own_record::proven, own_record::worded, own_record::fenced, own_record::none}) {
+        EXPECT_EQ(is(what), what);
+    }
+}
+
 TEST(fence_order, R38_R46_a_power_on_is_owed_by_who_fenced_and_came_no_further) {
     using model::fence_outcome;
-    const auto of = [](const std::vector<model::fence_record>& own, std::int64_t state, std::int64_t beat) {
-        return proof_of_owed_power_on(own, state, beat).has_value();
+    const model::fence_moment now{.wall = wall_time(5h), .boot = boot_time(2h)};
+    const auto age_of = [&](const std::vector<model::fence_record>& own) {
+        return proof_of_owed_power_on(own, 15, 20, "this", now);
+    };
+    const auto of = [&](const std::vector<model::fence_record>& own, std::int64_t state, std::int64_t beat) {
+        return proof_of_owed_power_on(own, state, beat, "this", now).has_value();
     };
     for (const auto how : {fence_outcome::under_way, fence_outcome::abandoned}) {
         EXPECT_TRUE(of({recorded(how, true, true)}, 15, 20));
@@ -83,14 +110,16 @@ TEST(fence_order, R38_R46_a_power_on_is_owed_by_who_fenced_and_came_no_further) 
         EXPECT_FALSE(of({recorded(how, true, true)}, 15, 20)) << "nothing is left, or it is for others";
     }
     auto fence = recorded(fence_outcome::under_way, true, true);
-    fence.proof->at.wall = wall_time(5h);
-    EXPECT_EQ(proof_of_owed_power_on({fence}, 15, 20), wall_time(5h));
+    fence.proof->at = {.wall = wall_time(4h), .boot = boot_time(2h - 3min)};
+    EXPECT_EQ(age_of({fence}), 1h) << "the machine has booted since: by the wall";
+    fence.boot_id = "this";
+    EXPECT_EQ(age_of({fence}), 3min) << "whatever was done to its wall clock";
     EXPECT_FALSE(of({fence}, 16, 20)) << "another one fenced it since";
     EXPECT_FALSE(of({fence}, 15, 21)) << "it has beaten since";
     EXPECT_FALSE(of({recorded(fence_outcome::under_way, true, false)}, 11, 20)) << "it is not fenced";
     auto other = recorded(fence_outcome::under_way, false, false);
     other.mark_id = 15;
-    EXPECT_EQ(proof_of_owed_power_on({other, fence}, 15, 20), wall_time(5h)) << "who went on was killed, too";
+    EXPECT_EQ(age_of({other, fence}), 3min) << "who went on was killed, too";
     other.outcome = fence_outcome::done;
     EXPECT_FALSE(of({other, fence}, 15, 20)) << "who went on came to the end";
     other = recorded(fence_outcome::failed, false, false);

@@ -112,6 +112,19 @@ TEST(off_watch, else_two_in_a_row_five_seconds_apart) {
     EXPECT_FALSE(refused.is_off());
 }
 
+TEST(off_watch, two_answers_with_a_long_time_in_between_do_not_count_together) {
+    off_watch watch;
+    watch.heard(board_power::off, at_start);
+    watch.heard(board_power::off, at_start + 61s);
+    EXPECT_FALSE(watch.is_off()) << "it may have been on, and its board boots again";
+    watch.heard(board_power::off, at_start + 66s);
+    EXPECT_TRUE(watch.is_off());
+    off_watch slow;
+    slow.heard(board_power::off, at_start);
+    slow.heard(board_power::off, at_start + 31s);
+    EXPECT_TRUE(slow.is_off());
+}
+
 TEST(off_watch, after_a_heartbeat_off_must_be_seen_anew_and_twice) {
     off_watch watch;
     watch.heard(board_power::on, at_start);
