@@ -1,5 +1,7 @@
 #include "pvcnoded/core/peers.hpp"
 
+#include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/base/text.hpp"
 #include "pvcnoded/core/session.hpp"
 
 #include <algorithm>
@@ -89,7 +91,8 @@ async::awaitable<void> peers::read_heartbeats(time_point until) {
     std::vector<zookeeper::read_wish> wishes;
     for (const auto& [name, peer] : peers_) {
         names.push_back(name);
-        wishes.push_back({.path = model::node_path(name, model::node_key::keepalive), .with_data = false});
+        wishes.push_back({.path = model::node_path(name, model::node_key::keepalive),
+                          .with_data = is_planted(defect::fence_age_by_clock)});
     }
     if (names.empty()) {
         co_return;
@@ -117,6 +120,10 @@ void peers::observe(const std::string& name, peer& seen, const result<zookeeper:
     seen.read = sent;
     if (!stat) {
         return;
+    }
+    if (is_planted(defect::fence_age_by_clock)) {
+        const auto said = parse_integer(stat->data);
+        seen.read += said ? clock.wall_now() - wall_time(std::chrono::seconds(*said)) : duration::zero();
     }
     if (model::daemon_state_or_fallback(seen.daemon->data()) != model::daemon_state::run) {
         seen.cadence->restart();

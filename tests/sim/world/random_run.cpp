@@ -218,7 +218,22 @@ private:
         }
     }
 
+    // Where there are boards no two clocks need be alike, by minutes or hours: who takes the age of a heartbeat from
+    // them marks the living. The reference does, so that beside it they are a few seconds apart.
+    void set_clocks() {
+        random_source random = random_source(settings_.seed).split("clocks");
+        if (!drawn_.boards || random.below(2) == 0) {
+            return;
+        }
+        const std::uint64_t most = drawn_.foreign.empty() ? 3 * 3'600 : 3;  // seconds
+        for (const auto& one : world_.members) {
+            const auto by = std::chrono::seconds(random.below(2 * most + 1)) - std::chrono::seconds(most);
+            one->node.clock.step_wall(by);
+        }
+    }
+
     void start_all() {
+        set_clocks();
         random_source random = random_source(settings_.seed).split("starts");
         for (const auto& one : world_.members) {
             world_.later.after(std::chrono::milliseconds(random.below(3'000)), [this, &one] {

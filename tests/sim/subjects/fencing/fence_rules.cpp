@@ -26,6 +26,7 @@ constexpr duration one_sequence = 180s;  // from the first power-off to the last
 constexpr duration lies_for_long = 5s;   // a board that boots
 constexpr duration next_probe = 11min;
 constexpr duration answers_apart = 5s;  // of two that say off (rulings 40, 76)
+constexpr int clocks_agree = 95;        // per cent: how far clocks may drift
 
 // --- who has the lock ---
 
@@ -217,6 +218,31 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     }
 }
 
+// By whose heartbeat, however its clock goes. Who has no power is marked at once (76).
+void only_the_dead_are_marked(judge& of, const seen_change& seen) {
+    constexpr std::string_view nodes = "/nodes/";
+    const std::string& path = seen.what.path;
+    const bool is_mark = seen.writer != nullptr && path.starts_with(nodes) && path.ends_with("/daemonstate") &&
+                         seen.what.what == recorded_kind::set && seen.what.data == "dead";
+    if (!is_mark || !of.world.has_boards) {
+        return;
+    }
+    const std::string node = path.substr(nodes.size(), path.rfind('/') - nodes.size());
+    const auto& settings = seen.writer->node.settings;
+    const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
+    const duration age = of.world.now() - last_sign(of, node);
+    const bool may_have_no_power = was_off(of, node) || is_on_since_it_was_seen_off(of, seen.writer->name(), node);
+    if (age < limit * clocks_agree / 100 && !may_have_no_power && !is_excused(of, node)) {
+        of.say("living_not_fenced", fmt::format("{} marks {} dead, whose last sign of life was {:.1f} s ago",
+                                                seen.writer->name(), node, seconds(age)));
+    }
+}
+
+void follow_life(judge& of, const seen_change& seen) {
+    only_the_dead_are_marked(of, seen);
+    follow_heartbeats(of, seen);
+}
+
 void listen_to_power(judge& of) {
     if (!of.world.has_boards) {
         return;
@@ -396,9 +422,9 @@ constexpr rule fence_rules[] = {
      .meaning = "no consequence of a fence without a synced record of a proof that is true",
      .on_change = consequences_have_proof},
     {.name = "living_not_fenced",
-     .meaning = "nobody is switched off whose heartbeat is younger than the fence limit",
+     .meaning = "nobody is marked dead or switched off whose heartbeat is younger than the fence limit",
      .on_begin = listen_to_power,
-     .on_change = follow_heartbeats},
+     .on_change = follow_life},
     {.name = "majority_stays", .meaning = "a majority of coordinators is left in run by every power-off"},
     {.name = "one_fencer",
      .meaning = "who switches a node off has the fence lock, or had it two seconds ago",

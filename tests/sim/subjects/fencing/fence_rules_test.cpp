@@ -131,6 +131,23 @@ TEST_F(fence_rules_told, who_beats_is_not_switched_off) {
     EXPECT_EQ(broken(), "living_not_fenced");
 }
 
+TEST_F(fence_rules_told, who_beats_is_not_marked_dead_whatever_clocks_say) {
+    const auto marks = [&](duration ago) {
+        beats("hv2", ago);
+        change(recorded_kind::set, "/nodes/hv2/daemonstate", "dead", hv(1));
+        return broken();
+    };
+    give_lock(hv(1));
+    pass(60s);
+    EXPECT_EQ(marks(29s), "") << "clocks drift";
+    lose_power(hv(2));
+    EXPECT_EQ(marks(12s), "") << "ruling 76";
+    hv(2).is_powered = true;
+    EXPECT_EQ(marks(12s), "") << "it had no power since it beat";
+    pass(60s);
+    EXPECT_EQ(marks(20s), "living_not_fenced");
+}
+
 TEST_F(fence_rules_told, who_has_said_run_and_not_beaten_yet_is_not_switched_off) {
     give_lock(hv(1));
     beats("hv2", 0s);
