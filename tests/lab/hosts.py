@@ -188,9 +188,18 @@ def _unmoved(before, after, host):
                 wrong.append(f'{key}, {value}, is nowhere as it was')
         # And so are its routes, but for those of router advertisements.
         if words[0] == 'route' and words[1] in host['devices'].values() and ' ra ' not in key and re.search(r' of br', after.get('link ' + words[1], '')):
-            if not any(f'route {place} {key.split(" ", 2)[2]}' in after for place in BRIDGES):
+            if not any(same in after for place in BRIDGES for same in _same_route(place, key, before)):
                 wrong.append(f'{key} is nowhere as it was')
     return wrong
+
+
+def _same_route(place, key, before):
+    """The keys that a route may have there: where the bridge has other addresses it names the source that it had."""
+    source = 7  # of the words of a key
+    words = key.split(' ', source + 2)
+    sources = [words[source]] if words[source] else \
+        ['', *(one.split()[2].split('/')[0] for one in before if one.startswith(f'address {words[1]} '))]
+    return [' '.join(['route', place, *words[2:source], one, *words[source + 1:]]) for one in sources]
 
 
 # --- what --against-host says ---

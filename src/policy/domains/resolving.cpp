@@ -94,7 +94,7 @@ step resuming_half::judged(context& c) {
         return found_stale(c, message::migration_recovered,
                            "it was recovered after its new node died, and given back to this one");
     }
-    if (locks.what == own && locks.is_unlocked && locks.has_target_fallen) {
+    if (locks.what == own && locks.is_unlocked && locks.has_target_fallen && !is_planted(defect::half_given_back)) {
         return found_stale(c, message::migration_recovered,
                            "node " + shown(target) +
                                ", to which it was sent, has been down since, and nobody has a lock on its disks, "

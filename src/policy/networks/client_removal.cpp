@@ -1,6 +1,7 @@
 // What a client network leaves behind. A link goes only if it is exactly what this daemon would have made, and nobody
 // else uses it. Order: nothing passes any more, then the bridge, then what it stood on.
 #include "own_links.hpp"
+#include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/networks/client_plan.hpp"
 
@@ -110,7 +111,8 @@ private:
 
     // On the bridge of a bridged network, where nobody of the cluster has one: the host may be reached by it. "": none.
     [[nodiscard]] std::string given_address(const network_link* bridge) const {
-        const bool is_bridged = bridge != nullptr && links_.has_base(*bridge, vni_, network_type::bridged);
+        const bool is_bridged = bridge != nullptr && links_.has_base(*bridge, vni_, network_type::bridged) &&
+                                !is_planted(defect::foreign_bridge_taken);
         const auto there = is_bridged ? seen_.addresses_of(bridge->index) : std::vector<model::link_address>();
         const auto found = std::ranges::find_if(there, is_given);
         return found == there.end() ? std::string() : found->address.text();

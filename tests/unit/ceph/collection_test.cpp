@@ -385,6 +385,26 @@ TEST_F(ceph_collection, without_zookeeper_nothing_is_taken_for_written) {
     EXPECT_EQ(hv1.times_logged("[ceph-unwritten]"), 1U) << hv1.log();
 }
 
+// Between the look at who is named and the write another one is: the check of the key is all that there is.
+TEST_F(ceph_collection, who_is_no_longer_named_as_it_writes_publishes_nothing) {
+    sim_node& hv1 = add_cluster();
+    start_primary(hv1);
+    cluster.answers[question::status] = "news of one that was named before";
+    bool is_struck = false;
+    hv1.connector.link().on_request = [&](const zookeeper::request& what) {
+        const bool is_it = std::ranges::any_of(
+            what.operations, [](const zookeeper::operation& one) { return one.path == "/ceph" && !one.data.empty(); });
+        if (is_it && !std::exchange(is_struck, true)) {
+            ensemble.put("/config/primary_node", "hv2");
+        }
+        return sim::verdict::answer;
+    };
+    loop.run_for(20s);
+    hv1.connector.link().on_request = nullptr;
+    ASSERT_TRUE(is_struck);
+    EXPECT_EQ(value("/ceph"), sample::status);
+}
+
 TEST_F(ceph_collection, a_schema_without_the_key_of_health_goes_without_it) {
     sim_node& hv1 = add_cluster(8);
     put_peer("hv3", "coordinator", "run", "secondary");

@@ -11,7 +11,7 @@ namespace {
 constexpr planted_mistake mistakes_in_fencing[] = {
     {defect::power_by_letter_case, "power_by_letter_case", {}, {.subject = "fence"}},
     {defect::fence_status_trusted, "fence_status_trusted", {}, {.subject = "fence", .faults = 1}},
-    {defect::fence_one_look, "fence_one_look", {}, {.subject = "fence", .faults = 1}},
+    {defect::fence_one_look, "fence_one_look", {}, {.subject = "fence", .faults = 2}},
     {defect::fence_without_lock, "fence_without_lock", {}, {.subject = "fence", .faults = 1}},
     {defect::fence_majority_ignored, "fence_majority_ignored", {}, {.subject = "fence", .faults = 1}},
     {defect::fence_record_late, "fence_record_late", {}, {.subject = "fence"}},
