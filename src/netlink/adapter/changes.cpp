@@ -249,8 +249,10 @@ change_work::outcome change_work::add_moved(int link, const model::add_route& on
         if (there.table == one.table && there.is.to == one.route.to && there.is.metric == one.route.metric &&
             there.is.tos == one.route.tos) {
             const bool is_it = there.link == from->link.index && there.is.is_like(one.route) && there.is_plain();
+            // Several of one metric on that device go one after the other.
+            const bool is_twin = there.link == from->link.index || (there.link == link && !one.route.is_merged());
             is_moving = is_moving || is_it;
-            is_others = is_others || !is_it;
+            is_others = is_others || (!is_it && !is_twin);
         }
     }
     for (const auto& there : all.connected) {

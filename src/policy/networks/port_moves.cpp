@@ -82,6 +82,7 @@ private:
     void sort_neighbours();
     [[nodiscard]] model::network_route as_it_comes(const link_route& route) const;
     void reach_by(const link_address& one);
+    [[nodiscard]] bool has_like(int link, const link_route& route) const;
     [[nodiscard]] std::string why_not(const link_route& route) const;
     [[nodiscard]] bool is_made_there(const link_route& route) const;
     [[nodiscard]] bool is_reached(const ip::address& gateway) const;
@@ -244,6 +245,12 @@ bool mover::is_reached(const ip::address& gateway) const {
            std::ranges::any_of(reached_, [&](const host_address& one) { return is_in(gateway, one); });
 }
 
+bool mover::has_like(int link, const link_route& route) const {
+    return std::ranges::any_of(seen_.link_routes(), [&](const link_route& other) {
+        return other.link == link && other.table == route.table && other.is.is_like(route.is);
+    });
+}
+
 // "": it can be made anew on the bridge.
 std::string mover::why_not(const link_route& route) const {
     if (!route.is_plain()) {
@@ -256,10 +263,14 @@ std::string mover::why_not(const link_route& route) const {
         std::ranges::any_of(route.is.ways, cannot_be_reached)) {
         return "no address there reaches its gateway";
     }
+    if (has_like(bridge_index_, route)) {
+        return {};
+    }
+    // Several of one metric on the device go one after the other.
     const auto is_in_way = [&](const link_route& other) {
         return other.link != device_.index && other.table == route.table && other.is.to == route.is.to &&
                other.is.metric == route.is.metric && other.is.tos == route.is.tos &&
-               (other.link != bridge_index_ || !other.is.is_like(route.is));
+               (other.link != bridge_index_ || !has_like(device_.index, other));
     };
     const auto is_connected_in_way = [&](const model::connected_route& other) {
         return other.link != device_.index && other.link != bridge_index_ && route.table == model::main_table &&

@@ -283,6 +283,12 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     const auto moves = [&](const model::link_route& one) {
         return from != nullptr && one.link == from->is.index && one.is.is_like(wanted);
     };
+    const bool is_moving =
+        std::ranges::any_of(routes_, [&](const route_entry& one) { return one.is.table == table && moves(one.is); });
+    // Several of one metric on that device go one after the other.
+    const auto is_twin = [&](const model::link_route& one) {
+        return is_moving && (one.link == from->is.index || (one.link == over.is.index && !wanted.is_merged()));
+    };
     if (is_connected(added) && is_of_address(over, wanted)) {
         if (!over.is.is_up || (wanted.source && !answers(*wanted.source))) {
             return failure(errc::refused, to_text(wanted), "Network is down, or its source is not here");
@@ -300,7 +306,7 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
             (is_as_wanted && wanted == model::network_route{.to = wanted.to, .gateway = wanted.gateway})) {
             return {};
         }
-        if (moves(one.is)) {
+        if (is_twin(one.is)) {
             continue;
         }
         const auto* by = find(one.is.link);

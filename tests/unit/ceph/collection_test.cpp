@@ -399,10 +399,10 @@ TEST_F(ceph_collection, who_is_no_longer_named_as_it_writes_publishes_nothing) {
         }
         return sim::verdict::answer;
     };
-    loop.run_for(20s);
-    hv1.connector.link().on_request = nullptr;
-    ASSERT_TRUE(is_struck);
+    ASSERT_TRUE(run_until([&] { return is_struck; }, 20s));
+    loop.run_for(200ms);
     EXPECT_EQ(value("/ceph"), sample::status);
+    hv1.connector.link().on_request = nullptr;
 }
 
 TEST_F(ceph_collection, a_schema_without_the_key_of_health_goes_without_it) {

@@ -118,9 +118,10 @@ toy_kernel host_with_all(const std::string& device) {
     claimed.is_onlink = true;
     auto several = way("10.94.0.0/16");
     several.ways = {{.gateway = *parse_address("10.0.0.250")}, {.gateway = *parse_address("10.0.0.251")}};
-    for (const auto& one : {way("192.0.2.1/32"), way("10.77.0.0/16", "192.0.2.1"), way("10.78.0.0/16", "10.0.0.250", 7),
-                            way("10.79.0.0/16", "198.51.100.1"), claimed, made, several, way("fd99::/64", "", 100),
-                            way("::/0", "fd55::250", 1024), way("fd77::/48", "fd99::1", 5)}) {
+    for (const auto& one :
+         {way("192.0.2.1/32"), way("10.77.0.0/16", "192.0.2.1"), way("10.78.0.0/16", "10.0.0.250", 7),
+          way("10.78.0.0/16", "10.0.0.251", 7), way("10.79.0.0/16", "198.51.100.1"), claimed, made, several,
+          way("fd99::/64", "", 100), way("::/0", "fd55::250", 1024), way("fd77::/48", "fd99::1", 5)}) {
         kernel.add_route(device, {.is = one});
     }
     kernel.add_route(device, {.is = way("0.0.0.0/0", "10.0.0.250"), .table = 100});

@@ -164,9 +164,15 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
             return "";
         }
     }
+    const bool is_moving = std::ranges::any_of(routes_, [&](const model::link_route& one) {
+        return from != nullptr && one.link == from->index && one.table == table && one.is.is_like(wanted);
+    });
     for (const auto& there : routes_) {
-        const bool is_moving = from != nullptr && there.link == from->index && there.is.is_like(wanted);
-        if (there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric && !is_moving) {
+        // Several of one metric on that device go one after the other.
+        const bool is_like = there.link == link->index && there.is.is_like(wanted);
+        const bool is_twin =
+            is_moving && (there.link == from->index || (there.link == link->index && !wanted.is_merged() && !is_like));
+        if (there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric && !is_twin) {
             return there.link == link->index && there.is.gateway == wanted.gateway ? "" : "another route is there";
         }
     }
