@@ -25,6 +25,8 @@ def killed_moves(lab):
     node.enter('ip', 'link', 'set', 'ens4', 'up')
     commands = ['address add 192.168.5.7/24 dev ens4', 'address add 203.0.113.7/32 dev ens4', '-6 address add fd55::7/64 dev ens4 nodad',
                 'route add 198.51.100.1/32 dev ens4', 'route add default via 203.0.113.1 dev ens4 onlink', 'route add default via 192.168.5.250 dev ens4 table 100',
+                # Two of one place and metric.
+                'route add 10.79.0.0/16 via 192.168.5.250 dev ens4', 'route append 10.79.0.0/16 via 192.168.5.251 dev ens4',
                 '-6 route add default via fd55::250 dev ens4 metric 1024', '-6 route add fd99::/64 dev ens4 metric 100']
     commands += [f'route add 10.77.{number}.0/24 via {"192.168.5.250" if number % 2 else "198.51.100.1"} dev ens4' for number in range(ROUTES)]
     commands += [f'-6 route add fd77:{number}::/48 via fd55::250 dev ens4 metric 7' for number in range(ROUTES // 5)]

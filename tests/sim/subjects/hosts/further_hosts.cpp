@@ -132,7 +132,15 @@ private:
              .port_of = "vmbr8",
              .mtu = mtu_of_held});
         add({.name = "tap8", .kind = "tun", .port_of = "vmbr8"});
-        kind("a bridge that a node daemon left, with somebody's machine in it");
+        add({.name = "vmbr9", .kind = "bridge"});
+        add({.name = "vxlan9",
+             .kind = "vxlan",
+             .on = host_.cluster,
+             .number = 9,
+             .port_of = "vmbr9",
+             .mtu = mtu_of_held});
+        host_.routes.push_back({"vmbr9", {.to = {*parse_address("172.29.0.0"), 16}, .scope = model::link_scope}});
+        kind("bridges that a node daemon left, with somebody's machine in one and a route over the other");
     }
     // Then nobody knows what is named. Not together with links that only their names show to be the host's own.
     void draw_unreadable() {
