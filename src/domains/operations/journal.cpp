@@ -31,7 +31,7 @@ void manager::note_journal(domain_row& row) {
         return;  // what half of it would be is known once its guest is
     }
     here.migration.has_read_journal = true;
-    if (!is_migrating && guest != guest_class::incoming) {
+    if (!is_migrating && guest != model::guest_class::incoming) {
         return;
     }
     const auto entry = read_journal(migration_records, row.id);

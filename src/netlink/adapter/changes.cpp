@@ -237,7 +237,7 @@ change_work::outcome change_work::add_local(int link, const model::add_route& on
 
 // Beside the one that it was, or in its place; never beside anybody else's.
 change_work::outcome change_work::add_moved(int link, const model::add_route& one) {
-    const result<void> taken = failure(errc::already_exists, about_, "there is another one of its metric");
+    result<void> taken = failure(errc::already_exists, about_, "there is another one of its metric");
     PVC_TRY(const auto from, requests_.find_link(one.moves_from, by_));
     if (!from) {
         return taken;

@@ -49,7 +49,7 @@ std::string words_of_unusable(std::uint32_t vni, const model::client_network* st
     if (stays == nullptr) {
         return fmt::format(": it is not set up, and has no gateway; machines in {} are filtered", bridge_name(vni));
     }
-    const std::string begin = ": it stays as it was";
+    std::string begin = ": it stays as it was";
     if (stays->type == model::network_type::bridged) {
         return begin;
     }
