@@ -6,6 +6,7 @@
 #include "pvcnoded/services/adapter/unix_sockets.hpp"
 #include "sim/sim_sockets.hpp"
 #include "socket_client.hpp"
+#include "turn_loop.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -123,7 +124,7 @@ protected:
     }
     awaitable<void> listening() {
         struct stat found{};
-        for (int i = 0; i < 2000 && (::lstat(path_.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)); ++i) {
+        for (int i = 0; i < 20000 && (::lstat(path_.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)); ++i) {
             co_await async::sleep_for(loop_.clock(), 1ms, "the socket");
         }
     }
@@ -152,7 +153,7 @@ protected:
     scratch_folder folder_;
     std::string path_ = folder_ / "pvcnoded.sock";
     std::string group_;
-    async::real_loop loop_;
+    turn_loop loop_;
     async::thread_offload pool_{loop_.context()};
     services::unix_sockets sockets_{loop_.context(), pool_, loop_.clock()};
     silent_log log_;
@@ -495,7 +496,7 @@ TEST_F(control_server, a_socket_that_was_left_behind_is_replaced) {
     ASSERT_EQ(::lstat(path_.c_str(), &before), 0);
     with_server([&]() -> awaitable<void> {
         struct stat now = before;
-        for (int i = 0; i < 2000 && now.st_ino == before.st_ino; ++i) {
+        for (int i = 0; i < 20000 && now.st_ino == before.st_ino; ++i) {
             co_await async::sleep_for(loop_.clock(), 1ms, "the new socket");
             EXPECT_EQ(::lstat(path_.c_str(), &now), 0);  // there is always one
         }
@@ -510,7 +511,7 @@ TEST_F(control_server, what_is_no_socket_is_left_alone) {
     loop_.run("test", [&]() -> awaitable<void> {
         co_await async::with_task_group("all", [&](async::task_group& group) -> awaitable<void> {
             group.spawn("server", [&] { return here.run(path_, group_); });
-            for (int i = 0; i < 2000 && log_.warnings == 0; ++i) {
+            for (int i = 0; i < 20000 && log_.warnings == 0; ++i) {
                 co_await async::sleep_for(loop_.clock(), 1ms, "the first attempt");
             }
             co_await async::sleep_for(loop_.clock(), 50ms, "more attempts");

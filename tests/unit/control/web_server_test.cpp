@@ -2,9 +2,9 @@
 // else.
 #include "pvcnoded/control/web_server.hpp"
 
-#include "pvcnoded/async/adapter/real_loop.hpp"
 #include "pvcnoded/services/adapter/linux_tcp.hpp"
 #include "socket_client.hpp"
+#include "turn_loop.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -112,7 +112,7 @@ protected:
         EXPECT_NE(said.find("Connection: close\r\n"), std::string::npos) << said;
     }
 
-    async::real_loop loop_;
+    turn_loop loop_;
     services::linux_tcp tcp_{loop_.context(), loop_.clock()};
     web_log log_;
     web_server* server_ = nullptr;
