@@ -51,7 +51,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A precompiled header that ccache restores has another time stamp than the one it was built from.
   target_compile_options(pvc_warnings INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
-# The presets compile eight files as one: most of a file's time is its headers. Such a file sees the names of its neighbours;
+# The presets compile eight files as one, asan twenty-four (it is built whole): most of a file's time is its headers. Such a file
+# sees the names of its neighbours, so what stands at the level of a file has a name of its own in its folder;
 # that one of its own hides one of theirs is no mistake. The preset `alone` has no such files and no precompiled header:
 # tests/long/clang-tidy compiles by it each file that changed.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8 CACHE STRING "files that are compiled as one")

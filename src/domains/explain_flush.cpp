@@ -12,7 +12,7 @@ namespace pvc::domains {
 
 namespace {
 
-constexpr std::size_t readers_max = 8;
+constexpr std::size_t explained_at_once = 8;
 
 struct machine_outlook {
     uuid id;
@@ -61,7 +61,7 @@ async::awaitable<result<core::explanation>> look_at_all_machines(core::session& 
     core::explanation out;
     PVC_CO_TRY(const auto word, co_await s.zk.get(s.limit(), s.own(model::node_key::domain_state)));
     PVC_CO_TRY(const auto offers, co_await placement::read_offers(s, s.node.self()));
-    co_await async::for_each_bounded("looks at virtual machines", readers_max, all,
+    co_await async::for_each_bounded("looks at virtual machines", explained_at_once, all,
                                      [&](machine_outlook& one) { return look_at_machine(s, offers, one); });
     std::vector<core::explained_fields> rows;
     for (auto& one : all) {

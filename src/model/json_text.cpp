@@ -50,7 +50,7 @@ void append_separator(std::string& out) {
     }
 }
 
-bool is_plain(char c) {
+bool is_unescaped(char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
@@ -76,7 +76,7 @@ std::size_t plain_begin(std::string_view text) {
             break;
         }
     }
-    while (at < text.size() && is_plain(text[at])) {
+    while (at < text.size() && is_unescaped(text[at])) {
         ++at;
     }
     return at;

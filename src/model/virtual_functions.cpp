@@ -24,7 +24,7 @@ bool is_hexadecimal(std::string_view text) {
     });
 }
 
-struct in_words {
+struct setting_in_words {
     std::string operator()(const function_vlan& one) const { return fmt::format("{}, QoS {}", one.id, one.qos); }
     std::string operator()(const function_rate& one) const {
         return one.max == 0 ? fmt::format("at least {} Mbit/s, no limit", one.min)
@@ -54,7 +54,7 @@ std::string_view kind_of(const function_setting& setting) {
 }
 
 std::string to_text(const function_setting& setting) {
-    return std::string(kind_of(setting)) + ' ' + std::visit(in_words{}, setting);
+    return std::string(kind_of(setting)) + ' ' + std::visit(setting_in_words{}, setting);
 }
 
 const virtual_function* physical_function::find(int index) const {

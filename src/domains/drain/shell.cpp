@@ -12,9 +12,6 @@ namespace pvc::domains {
 
 namespace {
 
-namespace ask = drain::ask;
-namespace act = drain::act;
-
 constexpr std::size_t readers_max = 32;
 
 drain::domain_keys keys_of(const placement::stored_domain& seen, bool has_no_guest) {
@@ -69,76 +66,77 @@ drain::step drain_shell::resume(const drain::answer& said) {
 
 // ---- acts -----------------------------------------------------------------------------------------------------------
 
-void drain_shell::perform(const act::line& what) {
+void drain_shell::perform(const drain::act::line& what) {
     switch (what.how) {
-        case act::line::level::info: of_.log().info(what.text, what.about); return;
-        case act::line::level::state: of_.log().state(what.text, what.about); return;
-        case act::line::level::ok: of_.log().ok(what.text, what.about); return;
-        case act::line::level::warning: of_.log().warning(what.id, what.text, what.about); return;
-        case act::line::level::error: of_.log().error(what.id, what.text, what.about); return;
+        case drain::act::line::level::info: of_.log().info(what.text, what.about); return;
+        case drain::act::line::level::state: of_.log().state(what.text, what.about); return;
+        case drain::act::line::level::ok: of_.log().ok(what.text, what.about); return;
+        case drain::act::line::level::warning: of_.log().warning(what.id, what.text, what.about); return;
+        case drain::act::line::level::error: of_.log().error(what.id, what.text, what.about); return;
     }
 }
 
-void drain_shell::perform(const act::follow& what) {
+void drain_shell::perform(const drain::act::follow& what) {
     followed_.emplace(of_.s, what.id);
     of_.here->stayed_here().follow(what.id);
 }
 
-void drain_shell::perform(const act::unfollow& /*what*/) {
+void drain_shell::perform(const drain::act::unfollow& /*what*/) {
     followed_.reset();
     of_.here->stayed_here().unfollow();
 }
 
-void drain_shell::perform(const act::drop_arrival& what) {
+void drain_shell::perform(const drain::act::drop_arrival& what) {
     of_.here->arrived_here().drop(what.id);
 }
 
-void drain_shell::perform(const act::drop_arrivals& /*what*/) {
+void drain_shell::perform(const drain::act::drop_arrivals& /*what*/) {
     of_.here->arrived_here().drop_all();
 }
 
-void drain_shell::perform(const act::settled& what) {
+void drain_shell::perform(const drain::act::settled& what) {
     of_.settled = what.zxid;
 }
 
 // ---- questions ------------------------------------------------------------------------------------------------------
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::better_session& /*what*/, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::better_session& /*what*/,
+                                                   const drain::step& /*asked*/) {
     co_await placement::wait_better(of_.s);
     co_return drain::woken{};
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::time& /*what*/, const drain::step& asked) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::time& /*what*/, const drain::step& asked) {
     co_await async::sleep_until(of_.s.node.clock(), asked.until, asked.reason);
     co_return drain::woken{};
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::fault& what, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::fault& what, const drain::step& /*asked*/) {
     co_return of_.here->stayed_here().of(what.target);
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::present& /*what*/, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::present& /*what*/, const drain::step& /*asked*/) {
     co_return drain::domains_here{of_.here->present()};
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::listed& /*what*/, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::listed& /*what*/, const drain::step& /*asked*/) {
     co_return drain::domains_here{of_.here->listed()};
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::list_write& /*what*/, const drain::step& asked) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::list_write& /*what*/, const drain::step& asked) {
     async::wakeup changed;
     const async::latest<std::uint64_t>::observer watch(of_.here->list_writes(), changed);
     co_await changed.wait_until(of_.s.node.clock(), asked.until, asked.reason);
     co_return drain::woken{};
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::arrival& /*what*/, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::arrival& /*what*/, const drain::step& /*asked*/) {
     const arrivals& late = of_.here->arrived_here();
     co_return drain::arrived{late.any() ? std::optional(late.first()) : std::nullopt};
 }
 
 // Those that are gone meanwhile are left out; the first reading that fails makes all of them unknown.
-async::awaitable<drain::answer> drain_shell::reply(const ask::all_keys& /*what*/, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::all_keys& /*what*/, const drain::step& /*asked*/) {
     drain::all_read out;
     const auto names = co_await of_.s.zk.children(of_.s.limit(), std::string(model::key_path::domains));
     if (!names) {
@@ -166,7 +164,7 @@ async::awaitable<drain::answer> drain_shell::reply(const ask::all_keys& /*what*/
     co_return out;
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::keys& what, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::keys& what, const drain::step& /*asked*/) {
     using how = drain::keys_read::how;
     const auto seen = co_await placement::read_domain(of_.s, what.id);
     if (seen) {
@@ -180,13 +178,13 @@ async::awaitable<drain::answer> drain_shell::reply(const ask::keys& what, const 
     co_return drain::keys_read{is_removed ? how::removed : how::key_missing, {}, path};
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::other_state& what, const drain::step& asked) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::other_state& what, const drain::step& asked) {
     const auto goes_on = [through = what.through](model::vm_state state) { return drain::lasts(through, state); };
     const auto end = co_await followed_->wait_while(goes_on, what.since, asked.until - of_.now(), asked.reason);
     co_return how_it_was_left(end);
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::place& what, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::place& what, const drain::step& /*asked*/) {
     placement::attempt tried = co_await placement::place_domain(
         of_.as_order(), what.id,
         [this, id = what.id](const placement::stored_domain& now) { return decide_under_lock(id, now); });
@@ -197,21 +195,22 @@ async::awaitable<result<placement::decision>> drain_shell::decide_under_lock(uui
                                                                              const placement::stored_domain& now) {
     placement::decision out;
     drain::step next = resume(drain::under_lock{keys_of(now, of_.here->has_no_guest(id))});
-    while (const auto* wanted = std::get_if<ask::target>(&next.what)) {
+    while (const auto* wanted = std::get_if<drain::ask::target>(&next.what)) {
         PVC_CO_TRY(auto found, co_await placement::choose_target(of_.s, wanted->id, of_.self(), wanted->but));
         out.checks = std::move(found.checks);
         next = resume(drain::target_found{std::move(found.choice), std::move(found.nodes)});
     }
-    if (const auto* overtaken = std::get_if<ask::decide_again>(&next.what)) {
+    if (const auto* overtaken = std::get_if<drain::ask::decide_again>(&next.what)) {
         co_return failure(errc::version_conflict, overtaken->name, "its state was changed");
     }
-    if (const auto* wanted = std::get_if<ask::write>(&next.what)) {
+    if (const auto* wanted = std::get_if<drain::ask::write>(&next.what)) {
         out.write = wanted->what;
     }
     co_return out;
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::order_key& /*what*/, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::order_key& /*what*/,
+                                                   const drain::step& /*asked*/) {
     using how = drain::order_read::how;
     const auto stored = co_await of_.s.zk.get(of_.s.limit(), of_.order.path());
     if (!stored) {
@@ -222,7 +221,7 @@ async::awaitable<drain::answer> drain_shell::reply(const ask::order_key& /*what*
                                 stored->stat.version};
 }
 
-async::awaitable<drain::answer> drain_shell::reply(const ask::write_word& what, const drain::step& /*asked*/) {
+async::awaitable<drain::answer> drain_shell::reply(const drain::ask::write_word& what, const drain::step& /*asked*/) {
     using how = drain::word_written::how;
     const auto running = [this] {
         return of_.here != nullptr ? of_.here->running_text().value_or(std::string()) : std::string();

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 namespace {
 constexpr duration short_life = 60s;
 constexpr duration long_life = 10min;
-constexpr duration pause_max = 60s;
+constexpr duration quick_pause_max = 60s;
 constexpr unsigned doublings_max = 6;
 }  // namespace
 
@@ -22,7 +22,7 @@ time_point restart_spacing::ended(time_point now) {
         quick_ends_ = std::max(quick_ends_, 1U);
         return now;
     }
-    const duration pause = std::min<duration>(pause_max, 1s * (1U << std::min(quick_ends_, doublings_max)));
+    const duration pause = std::min<duration>(quick_pause_max, 1s * (1U << std::min(quick_ends_, doublings_max)));
     ++quick_ends_;
     return now + pause;
 }

@@ -22,7 +22,7 @@ constexpr duration report_every = 30s;
 constexpr duration abort_limit = 10s;
 constexpr duration abort_again = 1s;
 constexpr duration gone_patience = 2s;  // libvirt ends its call within milliseconds of the guest
-constexpr double mib = 1024.0 * 1024.0;
+constexpr double bytes_a_mib = 1024.0 * 1024.0;
 constexpr double page_bytes = 4096.0;
 
 std::int64_t seconds(duration time) {
@@ -31,8 +31,9 @@ std::int64_t seconds(duration time) {
 
 void report(context& c, const progress_read& now, duration running_for) {
     c.info(fmt::format("migrating for {} s: {:.0f} MiB left of {:.0f} MiB, {:.1f} MiB/s", seconds(running_for),
-                       static_cast<double>(now.remaining_bytes) / mib, static_cast<double>(now.total_bytes) / mib,
-                       static_cast<double>(now.bytes_per_second) / mib));
+                       static_cast<double>(now.remaining_bytes) / bytes_a_mib,
+                       static_cast<double>(now.total_bytes) / bytes_a_mib,
+                       static_cast<double>(now.bytes_per_second) / bytes_a_mib));
 }
 
 void warn_of_stall(context& c, const progress_read& now, duration stalled_for) {
@@ -43,9 +44,9 @@ void warn_of_stall(context& c, const progress_read& now, duration stalled_for) {
             "while {:.1f} MiB/s are copied. A larger migration_max_downtime, less load in the guest, or a migration "
             "through a shutdown would help; without progress it is ended after {} s (30 s if somebody waits for the "
             "machine)",
-            seconds(stalled_for), static_cast<double>(now.remaining_bytes) / mib,
-            static_cast<double>(now.dirty_pages_per_second) * page_bytes / mib,
-            static_cast<double>(now.bytes_per_second) / mib, seconds(c.seen.stall_limit)));
+            seconds(stalled_for), static_cast<double>(now.remaining_bytes) / bytes_a_mib,
+            static_cast<double>(now.dirty_pages_per_second) * page_bytes / bytes_a_mib,
+            static_cast<double>(now.bytes_per_second) / bytes_a_mib, seconds(c.seen.stall_limit)));
 }
 
 bool is_hopeless(call_end code) {

@@ -3,6 +3,7 @@
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/ceph_blocklist.hpp"
+#include "pvcnoded/policy/domains/domain_table.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,14 +17,6 @@ using write_kind = recovery_ask::write::kind;
 namespace {
 
 constexpr std::chrono::hours blocked_for{24};
-
-bool is_migrating(vm_state state) {
-    return state == vm_state::migrate || state == vm_state::migrate_live || state == vm_state::unmigrate;
-}
-
-bool is_to_run(vm_state state) {
-    return state == vm_state::start || state == vm_state::restart;
-}
 
 // Where it lives next to its dead node it was at home there, or at neither.
 std::string last_node_after(const guest_keys& keys, const std::string& target, const std::string& dead) {
@@ -168,7 +161,7 @@ recovery_step guest_recovery::decide(context& c) {
         }
         return deal_with_disks(c);
     }
-    if (is_migrating(keys.state)) {
+    if (is_migration(keys.state)) {
         if (is_planted(defect::fence_moves_blindly)) {
             return deal_with_disks(c);
         }
@@ -336,7 +329,7 @@ recovery_step guest_recovery::looked_at_blocklist(context& c, const recovery_sai
 // ---- rows c and d ---------------------------------------------------------------------------------------------------
 
 recovery_step guest_recovery::ask_for_target(context& c, at which) {
-    const bool prefers = is_migrating(keys.state) && keys.node != dead_node;
+    const bool prefers = is_migration(keys.state) && keys.node != dead_node;
     return ask(c, recovery_ask::target{prefers ? keys.node : std::string(), std::exchange(is_plan_wrong, false)}, which,
                recovery_limits::target, "a node that takes it");
 }

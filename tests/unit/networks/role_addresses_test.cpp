@@ -495,6 +495,21 @@ TEST_F(role_addresses_test, an_addition_that_was_held_up_is_refused) {
     EXPECT_EQ(there(hv1), "");
 }
 
+// Also where this node has not heard yet that another is named.
+TEST_F(role_addresses_test, an_addition_that_was_held_up_is_refused_before_the_role_is_known_to_be_gone) {
+    auto& hv1 = stage_networking();
+    hv1.addresses.hang();
+    ensemble.put(primary_key, "hv1");
+    beat(3s);
+    ASSERT_EQ(calls_of(hv1), "add " + upstream + "\n");
+    hv1.connector.link().answer_delay = 30s;  // and the word of it
+    ensemble.put(primary_key, "hv2");
+    hv1.addresses.end_hang();
+    beat(1s);
+    EXPECT_TRUE(hv1.addresses.announced.empty());
+    EXPECT_EQ(there(hv1), "");
+}
+
 TEST_F(role_addresses_test, a_node_without_the_function_has_none_and_asks_for_none) {
     put_peer("hv2", "coordinator", "run", "secondary");
     ensemble.put(primary_key, "hv1");
