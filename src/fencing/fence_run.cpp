@@ -239,8 +239,8 @@ async::awaitable<void> fence_run::go_on(async::task_group& /*scope*/) {
 }
 
 async::awaitable<said::any> fence_run::answer(policy::fence_step step) {
-    if (std::holds_alternative<ask::guarded_read>(step.what)) {
-        co_return co_await read();
+    if (const auto* what = std::get_if<ask::guarded_read>(&step.what)) {
+        co_return co_await read(what->counts_coordinators);
     }
     if (const auto* what = std::get_if<ask::write>(&step.what)) {
         co_return co_await write(*what);

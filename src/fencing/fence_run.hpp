@@ -16,6 +16,13 @@
 
 namespace pvc::fencing {
 
+// Another coordinator, as the read before a power-off shows it.
+struct coordinator_read {
+    std::string name;
+    std::optional<model::daemon_state> state;
+    std::optional<std::int64_t> heartbeat_id;
+};
+
 // What all fences of a session have in common. It outlives them.
 class fence_ground {
 public:
@@ -23,7 +30,10 @@ public:
     [[nodiscard]] virtual bool has_word(const std::string& node) const = 0;
     // Its board said so in the last answer, which is at most 10 s old, since its last heartbeat.
     [[nodiscard]] virtual bool has_heard_on(const std::string& node) const = 0;
-    [[nodiscard]] virtual bool majority_stays_without(const std::string& node) const = 0;
+    // Who counts for the majority (ruling 31) besides this node, and whether there is one by what was read of them.
+    [[nodiscard]] virtual std::vector<std::string> other_coordinators(const std::string& without) const = 0;
+    [[nodiscard]] virtual bool majority_stays_without(const std::string& node,
+                                                      const std::vector<coordinator_read>& read, time_point asked) = 0;
     // A machine wants something else, or is over.
     virtual void look_again() = 0;
     // That this coordinator can write no record is said once an hour; true: now.
@@ -94,7 +104,7 @@ private:
     async::awaitable<void> go_on(async::task_group& scope);
     async::awaitable<void> load_history();
     async::awaitable<policy::fence_said::any> answer(policy::fence_step step);
-    async::awaitable<policy::fence_said::any> read();
+    async::awaitable<policy::fence_said::any> read(bool counts_coordinators);
     async::awaitable<policy::fence_said::any> write(policy::fence_ask::write what);
     async::awaitable<policy::fence_said::any> write_mark();
     async::awaitable<policy::fence_said::any> commit(zookeeper::transaction what);

@@ -40,9 +40,24 @@ std::optional<policy::stored_proof> stored_proof_of(const result<zookeeper::read
                                 .is_valid = state_id <= key->stat.mzxid && heartbeat_id <= key->stat.mzxid};
 }
 
+// They were asked for behind all others: the state and the heartbeat of each.
+std::vector<coordinator_read> coordinators_in(const std::vector<std::string>& names,
+                                              const std::vector<result<zookeeper::read_reply>>& got) {
+    std::vector<coordinator_read> all;
+    std::size_t place = wish_count;
+    for (const auto& name : names) {
+        const auto& state = got[place++];
+        const auto& heartbeat = got[place++];
+        all.push_back({.name = name,
+                       .state = state ? model::parse_daemon_state(state->data) : std::nullopt,
+                       .heartbeat_id = heartbeat ? std::optional(heartbeat->stat.mzxid) : std::nullopt});
+    }
+    return all;
+}
+
 }  // namespace
 
-async::awaitable<said::any> fence_run::read() {
+async::awaitable<said::any> fence_run::read(bool counts_coordinators) {
     const std::string own = child();
     std::vector<zookeeper::read_wish> wishes(wish_count);
     wishes[lock_child] = {.path = own.empty() ? std::string(model::key_path::fence_lock) : own, .with_data = false};
@@ -54,6 +69,14 @@ async::awaitable<said::any> fence_run::read() {
     wishes[router] = {.path = path(model::node_key::router_state)};
     wishes[maintenance] = {.path = std::string(model::key_path::maintenance)};
     wishes[primary] = {.path = std::string(model::key_path::primary_node)};
+    // What the last tick read of them is as old as that, and a peer may have fallen silent since.
+    const auto others =
+        counts_coordinators ? tools_.ground.other_coordinators(machine_.node) : std::vector<std::string>();
+    for (const auto& name : others) {
+        wishes.push_back({.path = model::node_path(name, model::node_key::daemon_state)});
+        wishes.push_back({.path = model::node_path(name, model::node_key::keepalive), .with_data = false});
+    }
+    const time_point asked = node_.clock().now();
     const auto got = co_await tools_.session.zk.read_together(tools_.session.limit(), std::move(wishes));
     said::read out;
     boot_time first = boot_time::max();
@@ -69,7 +92,9 @@ async::awaitable<said::any> fence_run::read() {
     out.sent = first;
     out.has_lock = !own.empty() && got[lock_child].has_value();
     out.in_maintenance = got[maintenance] && model::parse_maintenance(got[maintenance]->data);
-    out.majority_stays = tools_.ground.majority_stays_without(machine_.node);
+    if (counts_coordinators) {
+        out.majority_stays = tools_.ground.majority_stays_without(machine_.node, coordinators_in(others, got), asked);
+    }
     auto& seen = out.victim.emplace();
     if (!got[daemon] || !got[beat] || !got[domains]) {
         seen.is_gone = true;

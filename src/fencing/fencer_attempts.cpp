@@ -71,7 +71,7 @@ void fencer_part::take_up_left_over(const policy::node_seen& one, bool may_detec
                                             .may_act = self.is_coordinator && self.is_run && self.is_heartbeat_fresh,
                                             .record = look.record,
                                             .is_recoverable_here = recovery_->can_recover(),
-                                            .majority_stays = !one.is_coordinator || majority_stays_without(one.name),
+                                            .majority_stays = !one.is_coordinator || majority_stays_by(one.name, {}),
                                             .is_ours = false,
                                             .is_power_owed = is_owed},
                                            memory, now);

@@ -127,7 +127,7 @@ policy::node_seen fencer_part::seen_of(const core::other_node& one) const {
     if (const auto state = states_.find(one.name); state != states_.end()) {
         seen.in_state_for = state->second.age();
     }
-    seen.was_seen_to_beat = owner_.beaten_.contains(one.name);
+    seen.was_seen_to_beat = owner_.beats_.was_seen_to_beat(one.name);
     const auto machines = machines_.find(one.name);
     seen.has_machines = machines != machines_.end() && machines->second.running > 0;
     // Only of those who are silent: it takes a look at all boards.
@@ -168,15 +168,35 @@ bool fencer_part::has_heard_on(const std::string& node) const {
            node_.clock().now() - *found->second.answered <= policy::fence_limits::fresh;
 }
 
-bool fencer_part::majority_stays_without(const std::string& node) const {
-    // Who was silent before this connection, and was not seen to beat since, is not counted as one that runs.
-    auto all = all_seen();
-    for (const auto& one : session_.others.all()) {
-        if (const auto found = std::ranges::find(all, one.name, &policy::node_seen::name); found != all.end()) {
-            found->silent_for = one.silent_for;
+std::vector<std::string> fencer_part::other_coordinators(const std::string& without) const {
+    std::vector<std::string> names;
+    for (const auto& one : all_seen()) {
+        if (one.is_coordinator && one.name != without) {
+            names.push_back(one.name);
         }
     }
+    return names;
+}
+
+bool fencer_part::majority_stays_by(const std::string& node, const std::vector<coordinator_read>& read) const {
+    auto all = all_seen();
+    for (auto& one : all) {
+        if (const auto found = std::ranges::find(read, one.name, &coordinator_read::name); found != read.end()) {
+            one.state = found->state;
+        }
+        one.silent_for = owner_.beats_.silent_for(one.name, node_.clock().now());
+    }
     return policy::majority_stays(observer(), all, node, policy::majority_at::before_power_off);
+}
+
+bool fencer_part::majority_stays_without(const std::string& node, const std::vector<coordinator_read>& read,
+                                         time_point asked) {
+    for (const auto& one : read) {
+        if (one.heartbeat_id) {
+            owner_.beats_.hear(one.name, *one.heartbeat_id, asked);
+        }
+    }
+    return majority_stays_by(node, read);
 }
 
 void fencer_part::look_again() {
@@ -222,11 +242,7 @@ void fencer_part::look_closer(const std::vector<policy::node_seen>& all) {
 void fencer_part::judge() {
     for (const auto& one : session_.others.all()) {
         if (one.heartbeat_id) {
-            const auto [last, is_new] = owner_.beats_.try_emplace(one.name, *one.heartbeat_id);
-            if (!is_new && last->second != *one.heartbeat_id) {
-                last->second = *one.heartbeat_id;
-                owner_.beaten_.insert(one.name);
-            }
+            owner_.beats_.hear(one.name, *one.heartbeat_id, node_.clock().now());
         }
         states_[one.name].observe(state_id_of(one), one.heartbeat_id, one.silent_for);
     }

@@ -83,7 +83,9 @@ private:
     [[nodiscard]] bool has_turn(const std::string& node) const override { return turn_ == node; }
     [[nodiscard]] bool has_word(const std::string& node) const override { return words_.contains(node); }
     [[nodiscard]] bool has_heard_on(const std::string& node) const override;
-    [[nodiscard]] bool majority_stays_without(const std::string& node) const override;
+    [[nodiscard]] std::vector<std::string> other_coordinators(const std::string& without) const override;
+    [[nodiscard]] bool majority_stays_without(const std::string& node, const std::vector<coordinator_read>& read,
+                                              time_point asked) override;
     void look_again() override;
     [[nodiscard]] bool is_disk_to_be_told() override { return is_to_be_told("/records"); }  // no name of a node
     void keeps_off(const std::string& node, const std::string& why) override;
@@ -101,6 +103,8 @@ private:
     // Who else has it, as far as that is known; empty: nobody.
     [[nodiscard]] std::string other_holder() const;
     async::awaitable<void> read_holder(std::string child);
+    // By what is known now; of those that were read just now by that.
+    [[nodiscard]] bool majority_stays_by(const std::string& node, const std::vector<coordinator_read>& read) const;
     [[nodiscard]] policy::node_seen seen_of(const core::other_node& one) const;
     [[nodiscard]] std::vector<policy::node_seen> all_seen() const;
     void look_closer(const std::vector<policy::node_seen>& all);

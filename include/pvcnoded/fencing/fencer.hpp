@@ -10,12 +10,12 @@
 #include "pvcnoded/fencing/boards.hpp"
 #include "pvcnoded/fencing/fence_ledger.hpp"
 #include "pvcnoded/fencing/recovery.hpp"
+#include "pvcnoded/policy/fencing/detection.hpp"
 
 #include <array>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -66,9 +66,8 @@ private:
     std::shared_ptr<fence_counts> counts_;
     fencer_part* part_ = nullptr;  // of the session
     // Over all sessions.
-    std::map<std::string, std::int64_t> beats_;  // the last heartbeat that was seen of each
-    std::set<std::string> beaten_;               // seen to move
-    std::map<std::string, time_point> told_;     // of each node, what is said each hour
+    policy::heartbeats_seen beats_;
+    std::map<std::string, time_point> told_;  // of each node, what is said each hour
 };
 
 }  // namespace pvc::fencing

@@ -23,7 +23,9 @@ fence_step fence_attempt::wait(at which, time_point until, std::string_view reas
 
 fence_step fence_attempt::read_for(context& c, at what) {
     after = what;
-    return ask(fence_ask::guarded_read{}, at::reading, c.now + fence_limits::read, "the keys of the dead node");
+    const bool may_switch_off = what == at::powering_off && is_coordinator;
+    return ask(fence_ask::guarded_read{.counts_coordinators = may_switch_off}, at::reading, c.now + fence_limits::read,
+               "the keys of the dead node");
 }
 
 fence_step fence_attempt::finish(context& c, fence_end how, std::string words) {

@@ -122,6 +122,23 @@ void state_watch::observe(std::optional<std::int64_t> state_id, std::optional<st
     last_ = silent_for;
 }
 
+void heartbeats_seen::hear(const std::string& node, std::int64_t id, time_point asked) {
+    const auto [last, is_new] = all_.try_emplace(node, heartbeat{id, std::nullopt});
+    if (!is_new && id > last->second.id) {
+        last->second = {id, asked};
+    }
+}
+
+bool heartbeats_seen::was_seen_to_beat(const std::string& node) const {
+    const auto found = all_.find(node);
+    return found != all_.end() && found->second.moved.has_value();
+}
+
+duration heartbeats_seen::silent_for(const std::string& node, time_point now) const {
+    const auto found = all_.find(node);
+    return found != all_.end() && found->second.moved ? now - *found->second.moved : duration::max();
+}
+
 duration quiet_for(const node_seen& one) {
     const bool is_up = one.state == daemon_state::run || one.state == daemon_state::init;
     const bool has_said_so = is_up && one.state_id && one.heartbeat_id && *one.state_id > *one.heartbeat_id;

@@ -42,6 +42,26 @@ TEST_F(fencer_power, R39_a_board_that_is_silent_at_the_power_on_keeps_the_fence_
     EXPECT_NE(hv1.log().find("node hv3 is switched on again"), std::string::npos) << hv1.log();
 }
 
+// What the last tick saw of the others is up to an interval old when the order is due.
+TEST_F(fencer_power, R31_who_has_fallen_silent_since_the_last_tick_does_not_count_for_the_majority) {
+    sim_node& hv1 = start("coordinator", {.coordinators = {"hv1", "hv2", "hv3"}});
+    const auto other = ensemble.open_session();
+    ensemble.put("/config/fence_lock", "");
+    ASSERT_TRUE(ensemble.create("/config/fence_lock/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa__lock__0000000000", "hv2:1:x:y",
+                                zookeeper::create_mode::ephemeral, other));
+    run_with_beats(43s, {"hv2"});
+    ensemble.put("/nodes/hv2/keepalive", "its last");
+    const std::string before = value("/nodes/hv1/keepalive");
+    ASSERT_TRUE(run_until([&] { return value("/nodes/hv1/keepalive") != before; }, 6s));
+    loop.run_for(2s);
+    ensemble.close_session(other);
+    loop.run_for(1s);
+    ASSERT_EQ(state(), "dead") << hv1.log();
+    loop.run_for(60s);
+    EXPECT_EQ(offs(), std::vector<std::string>()) << hv1.log();
+    EXPECT_NE(hv1.log().find("fence-held-back"), std::string::npos) << hv1.log();
+}
+
 // Somebody works on it.
 TEST_F(fencer_power, R43_who_confirms_it_ends_the_power_on) {
     sim_node& hv1 = start();

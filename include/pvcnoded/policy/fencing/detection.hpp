@@ -7,6 +7,7 @@
 #include "pvcnoded/model/states.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,24 @@ private:
     std::optional<std::int64_t> heartbeat_;
     duration last_{};                // the silence as of the last look
     std::optional<duration> first_;  // as of the first one after the state was seen
+};
+
+// The heartbeats of all nodes, as this daemon saw them over all its sessions: who was silent before a session began is
+// not well in it.
+class heartbeats_seen {
+public:
+    // The id that was read, and when that was asked. Ids grow: a lower one is an older look.
+    void hear(const std::string& node, std::int64_t id, time_point asked);
+    [[nodiscard]] bool was_seen_to_beat(const std::string& node) const;
+    // Since it was seen to beat; max: never.
+    [[nodiscard]] duration silent_for(const std::string& node, time_point now) const;
+
+private:
+    struct heartbeat {
+        std::int64_t id = 0;
+        std::optional<time_point> moved;
+    };
+    std::map<std::string, heartbeat> all_;
 };
 
 // Since the observer saw its last sign of life. That is its heartbeat, but for a node that has said `init` or `run`
@@ -97,8 +116,9 @@ struct verdict_on_node {
 [[nodiscard]] std::string outlook_of(const verdict_on_node& one);
 
 // Whether enough coordinators stay in `run` without that one (31). `before_power_off`: counted anew before each first
-// power-off, where a node that is silent for longer than a living one may be does not count, nor one that was not seen
-// to beat since this daemon started: that it has been silent for a short time is then only that nobody has looked.
+// power-off, of states and heartbeats that were read for it, where a node that is silent for longer than a living one
+// may be does not count, nor one that was not seen to beat since this daemon started: that it has been silent for a
+// short time is then only that nobody has looked.
 enum class majority_at : std::uint8_t { mark, before_power_off };
 [[nodiscard]] bool majority_stays(const observer_seen& self, const std::vector<node_seen>& others,
                                   const std::string& without, majority_at when);

@@ -92,6 +92,8 @@ struct change {  // [woken] something that is seen is another, or it is time
     friend bool operator==(const change&, const change&) = default;
 };
 struct guarded_read {  // [read]
+    // The states and heartbeats of the other coordinators are read, too, for `majority_stays`.
+    bool counts_coordinators = false;
     friend bool operator==(const guarded_read&, const guarded_read&) = default;
 };
 struct write {  // [written]
@@ -133,7 +135,7 @@ struct read {
     std::optional<victim_seen> victim{};  // empty: nobody could be asked
     bool has_lock = false;
     bool in_maintenance = false;
-    bool majority_stays = false;  // detection.hpp, majority_at::before_power_off
+    bool majority_stays = false;  // detection.hpp, majority_at::before_power_off; where it was asked for
     boot_time sent{};
     friend bool operator==(const read&, const read&) = default;
 };

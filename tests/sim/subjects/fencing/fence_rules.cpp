@@ -119,6 +119,10 @@ std::string excuse_of_board(judge& of, const std::string& node) {
     if (board != nullptr && board->is_booting && is_unprobed(of, powers.trait_since, node, lies_for_long)) {
         return "a board that since its last probe says off of a running machine for more than 5 s";
     }
+    // It said off while that was true, and goes on: two answers, without a break.
+    if (board != nullptr && board->is_booting && was_off(of, node)) {
+        return "a board that boots with its node, which has lost its power since its last heartbeat";
+    }
     const bool is_led = std::ranges::any_of(powers.leads_to, [&](const auto& one) {
         return (one.first == node || one.second == node) && is_unprobed(of, powers.led_since, one.first, -1ns);
     });
@@ -176,13 +180,16 @@ proof_found proof_of(judge& of, const member& writer, const std::string& node) {
 
 // --- the rules ---
 
+// A heartbeat is as old as the asker saw it move (ruling 9): with its next tick, an interval later. The order may begin
+// two seconds after the read that it rests on.
 int coordinators_left(judge& of, const member& asker, const std::string& without) {
     int left = 0;
-    const auto limit =
-        std::chrono::seconds(asker.node.settings.fence_intervals * asker.node.settings.keepalive_interval);
-    for (const auto& name : asker.node.settings.coordinators) {
+    const auto& settings = asker.node.settings;
+    const auto limit = std::chrono::seconds((settings.fence_intervals + 1) * settings.keepalive_interval) + guard_time +
+                       asker.node.connector.link().lag;
+    for (const auto& name : settings.coordinators) {
         const bool is_run = of.world.ensemble.get("/nodes/" + name + "/daemonstate").value_or("") == "run";
-        left += name != without && is_run && of.world.now() - last_beat(of, name) <= limit + 5s ? 1 : 0;
+        left += name != without && is_run && of.world.now() - last_beat(of, name) <= limit ? 1 : 0;
     }
     return left;
 }

@@ -182,6 +182,38 @@ TEST_F(fence_rules_told, a_board_that_lies_since_its_last_probe_is_excused_and_c
               1);
 }
 
+// Off, and on again with a board that boots, too: it has said off without a break.
+TEST_F(fence_rules_told, a_board_that_boots_under_a_running_node_is_not_excused) {
+    give_lock(hv(1));
+    pass(60s);
+    beats("hv2", 1s);
+    pass(12s);
+    beats("hv1", 1s);
+    beats("hv3", 1s);
+    board_of(world, "hv2")->is_booting = true;
+    powers_of(world).trait_since["hv2"] = world.now();
+    pass(1s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced") << "it was on throughout";
+}
+
+TEST_F(fence_rules_told, a_board_that_boots_with_its_node_is_excused_where_that_lost_its_power) {
+    give_lock(hv(1));
+    pass(60s);
+    beats("hv2", 1s);
+    pass(3s);
+    lose_power(hv(2));
+    pass(9s);
+    hv(2).is_powered = true;
+    beats("hv1", 1s);
+    beats("hv3", 1s);
+    board_of(world, "hv2")->is_booting = true;
+    powers_of(world).trait_since["hv2"] = world.now();
+    pass(1s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "");
+}
+
 TEST_F(fence_rules_told, a_board_that_a_probe_could_see_through_is_not_excused) {
     give_lock(hv(1));
     pass(1s);
@@ -265,6 +297,27 @@ TEST_F(fence_rules_told, a_majority_is_left_by_the_first_power_off) {
     beats("hv1", 1s);
     beats("hv2", 40s);
     beats("hv3", 40s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "majority_stays");
+}
+
+// It was seen to move an interval later, and the order is two seconds younger than its read.
+TEST_F(fence_rules_told, a_coordinator_that_has_just_fallen_silent_may_be_counted) {
+    give_lock(hv(1));
+    pass(100s);
+    beats("hv1", 1s);
+    beats("hv2", 40s);
+    beats("hv3", 37s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(fence_rules_told, a_coordinator_that_was_known_to_be_silent_is_not_counted) {
+    give_lock(hv(1));
+    pass(100s);
+    beats("hv1", 1s);
+    beats("hv2", 40s);
+    beats("hv3", 37s + 100ms);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "majority_stays");
 }

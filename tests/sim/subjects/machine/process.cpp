@@ -37,8 +37,10 @@ void end_reference(cluster& world, const action& what, foreign_node& target, boo
     } else {
         target.kill();
     }
-    if (with_power && target.settings.machines != nullptr) {
+    if (with_power) {
         world.before_power_loss(target.settings.name);
+    }
+    if (with_power && target.settings.machines != nullptr) {
         world.hardware.centre.machine(target.settings.name).lose_power();
     }
     if (what.lasts) {

@@ -226,6 +226,24 @@ TEST_F(detection, the_majority_of_coordinators_stays) {
     EXPECT_EQ(judge_nodes(self, {quiet("hv4", 40s, false)}).back().what, dead);
 }
 
+TEST_F(detection, a_heartbeat_is_as_old_as_this_daemon_has_seen_it_move_over_all_sessions) {
+    const time_point start = time_point(1000s);
+    heartbeats_seen all;
+    EXPECT_EQ(all.silent_for("hv2", start), duration::max());
+    all.hear("hv2", 20, start);
+    EXPECT_FALSE(all.was_seen_to_beat("hv2")) << "it may be as old as it likes";
+    EXPECT_EQ(all.silent_for("hv2", start + 5s), duration::max());
+    all.hear("hv2", 21, start + 5s);
+    EXPECT_TRUE(all.was_seen_to_beat("hv2"));
+    all.hear("hv2", 21, start + 10s);
+    EXPECT_EQ(all.silent_for("hv2", start + 12s), 7s);
+    all.hear("hv2", 20, start + 13s);
+    EXPECT_EQ(all.silent_for("hv2", start + 14s), 9s) << "an older look, of a tick, or of a server that lags";
+    all.hear("hv2", 22, start + 15s);
+    EXPECT_EQ(all.silent_for("hv2", start + 45s), 30s);
+    EXPECT_FALSE(all.was_seen_to_beat("hv3"));
+}
+
 TEST_F(detection, AC52_hypervisors_are_not_limited) {
     const auto verdicts =
         judge_nodes(self, {living("hv2"), living("hv3"), quiet("hv5", 40s, false), quiet("hv4", 40s, false)});

@@ -155,11 +155,11 @@ private:
             }
             pass_to(then);
             step = resume(fence_said::woken{}, 0);
-        } else if (std::holds_alternative<fence_ask::guarded_read>(what)) {
+        } else if (const auto* const read = std::get_if<fence_ask::guarded_read>(&what)) {
             fence_said::read said{.victim = is_store_there ? std::optional(victim) : std::nullopt,
                                   .has_lock = seen.has_lock,
                                   .in_maintenance = in_maintenance,
-                                  .majority_stays = majority_stays,
+                                  .majority_stays = majority_stays && read->counts_coordinators,
                                   .sent = boot_time(now.time_since_epoch())};
             step = resume(said, number);
         } else if (const auto* const write = std::get_if<fence_ask::write>(&what)) {
