@@ -346,7 +346,12 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
             }
             return write_flushed(c);
         case at::writing_flushed: return write_flushed(c);
-        case at::powering_on: return power_on(c, said);
+        case at::powering_on:
+            if (is_let_go && seen.is_recovering) {
+                // That it is over could not be written: others may be at it, and it is switched on last (ruling 38).
+                return finish(c, fence_end::abandoned, "its machines are to be recovered first");
+            }
+            return power_on(c, said);
         case at::looking_on:
             return ask(fence_ask::power{board_command::status, said.sent}, at::looking_on,
                        c.now + fence_limits::command, "what its board says after the power-on");

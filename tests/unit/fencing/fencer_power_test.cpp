@@ -78,6 +78,27 @@ TEST_F(fencer_power, R43_who_confirms_it_ends_the_power_on) {
     EXPECT_EQ(state(), "fenced");
 }
 
+// Its word is written, and nothing that rests on what was written before goes to a board: for a power-on that is
+// enough, without the fence lock of node-lifecycle.md 10.7.
+TEST_F(fencer_power, R43_who_confirms_it_to_another_coordinator_ends_the_power_on) {
+    sim_node& hv4 = add_hv4();
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1", "hv4"}});
+    silent_once("/daemonstate", "fenced");
+    dead_for(120s);
+    ASSERT_EQ(value("/nodes/hv3/domainstate"), "flushed") << hv1.log() << hv4.log();
+    const bool is_first = value("/nodes/hv3/fenceproof").ends_with(" hv1 power");
+    auto answer = confirm(is_first ? hv4 : hv1, loop.clock().now() + 100s);
+    dead_for(95s);
+    ASSERT_TRUE(answer->answer) << hv1.log() << hv4.log();
+    EXPECT_TRUE(*answer->answer) << answer->answer->error().text();
+    EXPECT_TRUE(value("/nodes/hv3/fenceproof").ends_with(is_first ? " hv4 operator" : " hv1 operator"));
+    const auto told = times_told("on");
+    board.is_reachable = true;
+    dead_for(10min);
+    EXPECT_FALSE(board.is_machine_on) << hv1.log() << hv4.log();
+    EXPECT_EQ(times_told("on"), told) << hv1.log() << hv4.log();
+}
+
 // No clock of another machine counts, and none of the servers.
 TEST_F(fencer_power, R46_the_age_of_anothers_proof_is_counted_from_when_its_node_was_seen_to_die) {
     sim_node& hv4 = add_hv4();

@@ -72,6 +72,12 @@ TEST(fence_attempt, R39_a_power_on_needs_neither_the_turn_nor_the_lock) {
     back.run();
     EXPECT_EQ(back.second(), 91) << "F0 does not stand any more: it has booted";
     EXPECT_EQ(back.done.back(), "done");
+    fence_play others;
+    others.obeys_on = false;
+    others.at(70, [&] { others.victim.is_recovering = true; });
+    others.run();
+    EXPECT_EQ(others.count("power on"), 1) << "that its recovery is over was not written: others may be at it";
+    EXPECT_EQ(others.done.back(), "abandoned");
     fence_play worded;
     worded.obeys_on = false;
     worded.at(90, [&] { worded.seen.is_confirmed = true; });
