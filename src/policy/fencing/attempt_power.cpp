@@ -87,6 +87,11 @@ fence_step fence_attempt::begin_looks(context& c) {
 fence_step fence_attempt::looked(context& c, const fence_said::board& said) {
     c.note(fence_entry::command{board_command::status, said.is_begun, said.status, said.output, said.errors});
     const auto heard = read_power(said.is_begun ? said.status : std::nullopt, said.output, said.errors);
+    // One that hangs, and so takes an order that it does not carry out, boots next.
+    const bool is_told_long_ago = c.now - (soft_until - fence_limits::soft_off) > off_watch::apart;
+    if (heard.power == board_power::on && is_told_long_ago) {
+        off.not_obeyed();
+    }
     off.heard(heard.power, c.now);
     const bool is_one_enough = heard.power == board_power::off && is_planted(defect::fence_one_look);
     const bool is_off = off.is_off() || is_one_enough;

@@ -37,14 +37,16 @@ public:
 
     // `chassis power off` ended with status 0 (or not).
     void told_off(bool is_accepted) { is_accepted_ = is_accepted_ || is_accepted; }
+    // It still says on so long after that: whatever it says then, it is not because of the order.
+    void not_obeyed() { is_accepted_ = false; }
     // The node's heartbeat moved: what was heard before counts no more, and off must be seen twice.
     void beaten();
     // An answer to `status`, at the moment at which it came.
     void heard(board_power what, time_point at);
 
     // One answer does if an `off` was accepted and this fencer heard `on` since the last heartbeat, and no silence
-    // since that: a board that is silent may boot. Else two in a row do, at least `apart` from each other: a board that
-    // boots says off of a running machine.
+    // since that: a board that is silent may boot; and off was heard soon. Else two in a row do, at least `apart` from
+    // each other: a board that boots says off of a running machine.
     [[nodiscard]] bool is_off() const;
     [[nodiscard]] bool heard_on() const { return heard_on_; }
     // All that it remembers: machines are compared and hashed.

@@ -90,6 +90,27 @@ TEST(fence_attempt, R39_a_power_on_needs_neither_the_turn_nor_the_lock) {
     EXPECT_EQ(failed.done.back(), "failed");
 }
 
+// A board that hangs takes an order and does nothing; then it boots, and says off of a machine that runs.
+TEST(fence_attempt, R40_an_order_that_was_not_obeyed_for_five_seconds_makes_one_look_not_enough) {
+    fence_play p;
+    p.obeys_off = false;
+    p.at(75, [&] { p.is_on = false; });
+    p.at(79, [&] { p.is_on = true; });
+    p.run();
+    EXPECT_EQ(p.count("recover"), 0);
+    EXPECT_EQ(p.done.back(), "failed");
+    fence_play late;
+    late.obeys_off = false;
+    late.at(75, [&] { late.is_on = false; });
+    late.run();
+    EXPECT_EQ(late.count("80 recover by power"), 1) << "it was a request to shut down, and is seen off twice";
+    fence_play soon;
+    soon.obeys_off = false;
+    soon.at(69, [&] { soon.is_on = false; });
+    soon.run();
+    EXPECT_EQ(soon.count("69 recover by power"), 1);
+}
+
 // A board that loses an order, or carries it out late.
 TEST(fence_attempt, a_power_on_that_is_not_seen_is_given_again) {
     fence_play p;

@@ -91,6 +91,18 @@ TEST(off_watch, one_answer_does_after_an_accepted_off_of_a_board_that_said_on) {
     EXPECT_FALSE(watch.is_off());
 }
 
+TEST(off_watch, an_order_that_is_not_obeyed_is_as_none) {
+    off_watch watch;
+    watch.heard(board_power::on, at_start);
+    watch.told_off(true);
+    watch.heard(board_power::on, at_start + 6s);
+    watch.not_obeyed();
+    watch.heard(board_power::off, at_start + 7s);
+    EXPECT_FALSE(watch.is_off()) << "it may boot";
+    watch.heard(board_power::off, at_start + 12s);
+    EXPECT_TRUE(watch.is_off());
+}
+
 TEST(off_watch, else_two_in_a_row_five_seconds_apart) {
     for (const bool is_accepted : {false, true}) {
         off_watch watch;
