@@ -29,6 +29,7 @@ protected:
         put(machine("hv2").guest(u1), there);
         machine("hv1").clear_calls();
         forget();
+        meanwhile();
         hv1().start();
         ASSERT_TRUE(hv1().run_until_ready());
         ensemble.close_session(peer.session);
@@ -49,6 +50,7 @@ protected:
         forget();
         place("migrate", "hv2", "hv1");
     }
+    std::function<void()> meanwhile = [] {};
     contender peer_;
 };
 
@@ -98,6 +100,48 @@ TEST_F(domain_resolve, half_here_nothing_there_and_the_disks_are_anothers) {
     EXPECT_FALSE(was("hv1: resume U1"));
     ASSERT_TRUE(until_state("start", 15s));
     EXPECT_EQ(value(key("/node")), "hv2");
+}
+
+// That nobody has a lock on its disks says nothing where its target may have had it, and then lost its power or was
+// fenced (whoever does that takes the locks away): its memory may be older than the disks. Nobody can tell such a
+// target from one whose daemon alone began anew, so that this one costs a start, where it leaves no lock (images
+// without the feature exclusive-lock). With a lock of ours, or without disks there, it is resumed.
+TEST_F(domain_resolve, half_here_nothing_there_and_no_lock_anywhere) {
+    struct row {
+        const char* name;
+        std::function<void()> meanwhile;
+        std::string lock;
+        std::string disks;
+        bool is_resumed;
+    };
+    const auto begins_anew = [this] { ensemble.put("/nodes/hv2/daemonstate", "run"); };
+    const auto is_fenced = [this] { ensemble.put("/nodes/hv2/daemonstate", "fenced"); };
+    const std::string own = "10.254.0.1:0/3";
+    const std::string disk = "vms/web_sda";
+    for (const auto& [name, before, lock, disks, is_resumed] :
+         {row{"as it was", [] {}, "", disk, true}, row{"it began anew", begins_anew, "", disk, false},
+          row{"it began anew, our lock", begins_anew, own, disk, true},
+          row{"it began anew, no disks", begins_anew, "", "", true}, row{"fenced", is_fenced, "", disk, false},
+          row{"fenced, our lock", is_fenced, own, disk, true}}) {
+        SCOPED_TRACE(name);
+        nodes.clear();
+        peers.clear();
+        ensemble.remove_tree(key());
+        guest().vanish();
+        ensemble.put("/nodes/hv2/daemonstate", "run");
+        meanwhile = [&] {
+            before();
+            hardware.rbd.unlock(disk);
+            if (!lock.empty()) {
+                hardware.rbd.lock(disk, lock);
+            }
+        };
+        found_after_a_kill(half, std::nullopt, {{"/rbdlist", disks}});
+        ASSERT_TRUE(run_until([&] { return was(is_resumed ? "hv1: resume U1" : "hv1: destroy U1"); }, 40s))
+            << story() << hv1().log();
+        EXPECT_FALSE(was(is_resumed ? "hv1: destroy U1" : "hv1: resume U1")) << story();
+        leave(peer_);
+    }
 }
 
 TEST_F(domain_resolve, half_here_and_out_of_reach_until_it_is_fenced) {
