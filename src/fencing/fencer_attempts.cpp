@@ -199,6 +199,9 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
     machine.heartbeat_id = *one.heartbeat_id;
     machine.mark_id = *one.state_id;
     machine.silent_since = node_.clock().now() - one.silent_for;
+    if (const auto power = powers_.find(one.name); power != powers_.end() && power->second.answered) {
+        machine.told_off_at = *power->second.answered;
+    }
     auto ledger = owner_.ledgers_.begin(one.name);
     const auto closer = closer_.find(one.name);
     const auto* found = closer != closer_.end() && closer->second.found ? &*closer->second.found : nullptr;

@@ -102,7 +102,6 @@ fence_step fence_attempt::begin(context& c) {
         has_word = stored == fence_proof::operators_word;
         is_proof_recorded = true;
     }
-    told_off_at = origin == fence_origin::seen_off ? c.now : told_off_at;
     if (origin == fence_origin::recovering && owes_power_on) {
         wants_lock = false;
         is_let_go = true;
@@ -452,7 +451,8 @@ fence_step fence_attempt::opened(context& c, bool is_synced) {
     is_opened = true;
     switch (after) {
         case at::powering_off: {
-            const bool is_old = c.now - told_off_at > fence_limits::fresh && !is_planted(defect::fence_throws_left_out);
+            const bool is_old =
+                c.now - told_off_at > fence_limits::at_once && !is_planted(defect::fence_throws_left_out);
             const bool is_of_76 = origin == fence_origin::seen_off && !is_unseen_off;
             return is_of_76 && is_old ? read_for(c, at::looking_again) : begin_sequence(c);
         }

@@ -53,8 +53,9 @@ struct fence_limits {
     // From the first `on` of a node that is fenced, and until so long after the proof (46).
     static constexpr duration power_on = std::chrono::seconds(180);
     static constexpr duration after_proof = std::chrono::minutes(10);
-    static constexpr duration fresh = std::chrono::seconds(10);  // so long counts what a board said
-    static constexpr int looks_on = 5;                           // after an `on`, before it is given again
+    static constexpr duration fresh = std::chrono::seconds(10);   // so long counts what a board said
+    static constexpr duration at_once = std::chrono::seconds(2);  // likewise, in place of the throws (76)
+    static constexpr int looks_on = 5;                            // after an `on`, before it is given again
     static constexpr int throws = 6;
     static constexpr int offs = 3;
     static constexpr int looks = 10;  // that are answered neither `off` nor, after an accepted `off`, `on`
@@ -111,6 +112,7 @@ struct fence_attempt {
     std::int64_t heartbeat_id = 0;
     std::int64_t mark_id = 0;
     time_point silent_since{};  // the observer last saw its heartbeat move
+    time_point told_off_at{};   // `seen_off`: its board said so last
     // `recovering`: 10 min after its proof (46); `min()` with an operator's word.
     time_point power_on_until = time_point::max();
     // `recovering`: the recovery was ended by this fencer, who came no further: the power-on is left.
@@ -147,7 +149,6 @@ struct fence_attempt {
     std::uint8_t tries = 0;  // of a write, or of the power-on
     off_watch off{};
     std::optional<time_point> heard_on_at{};  // before the first `off`
-    time_point told_off_at{};                 // `seen_off`: its board said so last
     time_point proven_at{};
     std::optional<time_point> moved_at{};  // a heartbeat came after the `off`
     time_point limit{};                    // of the throws, of the sequence, or of the power-on

@@ -126,6 +126,7 @@ std::optional<policy::fence_attempt> attempt_to_begin(const world& now, std::int
         if (verdict.name == "hv3" && is_dead) {
             next.origin = verdict.what == policy::node_verdict::dead ? policy::fence_origin::silence
                                                                      : policy::fence_origin::seen_off;
+            next.told_off_at = now.now;
             return next;
         }
     }
@@ -453,7 +454,7 @@ identity identity_of(const world& now) {
             }
             const bool is_told_for_good = attempt.origin != policy::fence_origin::seen_off || attempt.is_unseen_off ||
                                           attempt.is_off_sent || attempt.proof != policy::fence_proof::none;
-            attempt.told_off_at = is_told_for_good ? time_point{} : std::max(attempt.told_off_at, one.now - 11s);
+            attempt.told_off_at = is_told_for_good ? time_point{} : std::max(attempt.told_off_at, one.now - 3s);
             attempt.proven_at = attempt.proof == policy::fence_proof::none || attempt.is_let_go
                                     ? time_point{}
                                     : std::max(attempt.proven_at, one.now - policy::fence_limits::after_proof);

@@ -138,7 +138,7 @@ bool is_excused(judge& of, const std::string& node) {
 }
 
 // By ruling 76 two true answers are enough: who is switched on after the second one cannot be known to be, for as long
-// as what an order rests on may be old.
+// as that stands in place of the throws, and as what an order rests on may be old.
 bool is_on_since_it_was_seen_off(judge& of, const std::string& by, const std::string& node) {
     const auto& all = of.state<fences_seen>().said_off;
     const auto found = all.find({by, node});
@@ -146,7 +146,7 @@ bool is_on_since_it_was_seen_off(judge& of, const std::string& by, const std::st
         return false;
     }
     const auto& [first, last] = found->second;
-    const bool is_excused = last - first >= answers_apart && of.world.now() - last <= guard_time;
+    const bool is_excused = last - first >= answers_apart && of.world.now() - last <= 2 * guard_time;
     if (is_excused) {
         ++of.transitions["excused: a node that is on since its board said off for the second time"];
     }

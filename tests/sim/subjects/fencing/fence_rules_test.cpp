@@ -233,7 +233,7 @@ TEST_F(fence_rules_told, who_is_on_since_its_board_said_off_twice_could_not_be_k
     beats("hv3", 1s);
     beats("hv2", 12s);
     answers(9s, true);
-    answers(1'900ms, true);
+    answers(3'900ms, true);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "");
 }
@@ -243,7 +243,7 @@ TEST_F(fence_rules_told, who_is_on_for_longer_than_an_answer_is_good_for_is_not_
     pass(60s);
     beats("hv2", 12s);
     answers(9s, true);
-    answers(2'100ms, true);
+    answers(4'100ms, true);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "living_not_fenced");
 }

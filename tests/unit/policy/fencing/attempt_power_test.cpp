@@ -162,16 +162,25 @@ TEST(fence_attempt, a_power_on_ends_with_the_ten_minutes_of_its_proof) {
 // The throws are left out for what the board says now, not for what it said before a long wait.
 TEST(fence_attempt, R76_who_waited_for_the_turn_looks_again) {
     const auto waiting = [](fence_play& p, int until) {
-        p.fence.origin = fence_origin::seen_off;
+        p.is_told_off(20);
         p.seen.has_board_said_on = p.seen.has_turn = false;
         p.is_on = false;
-        p.now = fence_play::start + 20s;
         p.at(until, [&p] { p.seen.has_turn = true; });
     };
     fence_play soon;
-    waiting(soon, 28);
+    waiting(soon, 22);
     soon.run();
-    EXPECT_EQ(soon.of_board().front(), "28 power off");
+    EXPECT_EQ(soon.of_board().front(), "22 power off");
+    fence_play later;
+    waiting(later, 23);
+    later.run();
+    EXPECT_EQ(later.of_board().front(), "23 power status") << "it may have been switched on since";
+    fence_play locked;  // the same, of the lock
+    waiting(locked, 20);
+    locked.seen.has_lock = false;
+    locked.at(23, [&] { locked.seen.has_lock = true; });
+    locked.run();
+    EXPECT_EQ(locked.of_board().front(), "23 power status");
     fence_play late;
     waiting(late, 100);
     late.run();

@@ -30,10 +30,9 @@ TEST(fence_attempt, AC45_one_that_is_no_coordinator_has_no_role_to_give_up) {
 // By 76 it is marked at once, off is sent all the same, and seen twice.
 TEST(fence_attempt, R76_a_node_without_power_has_no_throws) {
     fence_play p;
-    p.fence.origin = fence_origin::seen_off;
+    p.is_told_off(20);
     p.seen.has_board_said_on = false;
     p.is_on = false;
-    p.now = fence_play::start + 20s;
     EXPECT_EQ(p.run(),
               (lines{"20 begin its record", "20 write dead", "20 record the attempt", "20 power off", "20 power status",
                      "21 power status", "22 power status", "23 power status", "24 power status", "25 power status",
@@ -43,8 +42,7 @@ TEST(fence_attempt, R76_a_node_without_power_has_no_throws) {
 
 TEST(fence_attempt, R76_what_is_not_seen_off_again_has_its_throws_and_no_outcome_before) {
     fence_play p;
-    p.fence.origin = fence_origin::seen_off;
-    p.now = fence_play::start + 20s;
+    p.is_told_off(20);
     p.obeys_off = false;
     p.at(70, [&p] { p.obeys_off = true; });
     p.run();

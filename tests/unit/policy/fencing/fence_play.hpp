@@ -67,6 +67,11 @@ public:
         victim.state_id = fence.mark_id = 11;
         fence.origin = why;
     }
+    // By ruling 76, this second.
+    void is_told_off(int second) {
+        fence.origin = fence_origin::seen_off;
+        fence.told_off_at = now = start + std::chrono::seconds(second);
+    }
     void at(int second, std::function<void()> what) {
         events_.emplace_back(start + std::chrono::seconds(second), std::move(what));
     }
