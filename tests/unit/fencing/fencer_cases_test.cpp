@@ -101,15 +101,8 @@ TEST_F(fencer_cases, of_a_node_that_may_be_booting_is_said_once_when_it_is_fence
 
 // Ruling 43. It writes its state before it beats.
 TEST_F(fencer_cases, a_word_about_a_node_that_boots_meanwhile_is_nobodys) {
-    sim_node& hv1 = start();
-    put_machine(vm1);
-    board.is_reachable = false;
-    ensemble.put("/nodes/hv3/daemonstate", "stop");
-    dead_for(60s);
-    const auto other = ensemble.open_session();
-    ensemble.put("/config/fence_lock", "");
-    ASSERT_TRUE(ensemble.create("/config/fence_lock/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa__lock__0000000000", "hv9",
-                                zookeeper::create_mode::ephemeral, other));
+    sim_node& hv1 = start_beside_one_in_stop();
+    const auto other = take_lock(0, "hv9");
     const auto said = confirm(hv1, loop.clock().now() + 60s);
     dead_for(20s);
     EXPECT_FALSE(said->answer);

@@ -117,6 +117,33 @@ protected:
         }
         return found;
     }
+    // It ran the machine, was stopped in good order, and has been silent for a minute; its board is, too.
+    sim_node& start_beside_one_in_stop() {
+        sim_node& hv1 = start();
+        put_machine(vm1);
+        board.is_reachable = false;
+        ensemble.put("/nodes/hv3/daemonstate", "stop");
+        dead_for(60s);
+        return hv1;
+    }
+    using said_word = std::shared_ptr<core::awaited_explanation>;
+    // The word about hv3 was taken, and is written.
+    void expect_taken(const said_word& said, const sim_node& by) {
+        ASSERT_TRUE(said->answer) << by.log();
+        EXPECT_TRUE(*said->answer) << said->answer->error().text();
+        EXPECT_EQ(state(), "fenced") << by.log();
+    }
+    // Somebody has the fence lock.
+    auto take_lock(int number, const std::string& data) {
+        const auto other = ensemble.open_session();
+        if (value("/config/fence_lock") == "<missing>") {
+            ensemble.put("/config/fence_lock", "");
+        }
+        EXPECT_TRUE(
+            ensemble.create(fmt::format("/config/fence_lock/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa__lock__{:010}", number),
+                            data, zookeeper::create_mode::ephemeral, other));
+        return other;
+    }
     // Another hypervisor with a board; it is alive while a test beats for it.
     void add_hv5(sim_node& on) {
         put_peer("hv5", "hypervisor", "run", "client");

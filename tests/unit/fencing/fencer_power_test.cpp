@@ -45,10 +45,7 @@ TEST_F(fencer_power, R39_a_board_that_is_silent_at_the_power_on_keeps_the_fence_
 // What the last tick saw of the others is up to an interval old when the order is due.
 TEST_F(fencer_power, R31_who_has_fallen_silent_since_the_last_tick_does_not_count_for_the_majority) {
     sim_node& hv1 = start("coordinator", {.coordinators = {"hv1", "hv2", "hv3"}});
-    const auto other = ensemble.open_session();
-    ensemble.put("/config/fence_lock", "");
-    ASSERT_TRUE(ensemble.create("/config/fence_lock/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa__lock__0000000000", "hv2:1:x:y",
-                                zookeeper::create_mode::ephemeral, other));
+    const auto other = take_lock(0, "hv2:1:x:y");
     run_with_beats(43s, {"hv2"});
     ensemble.put("/nodes/hv2/keepalive", "its last");
     const std::string before = value("/nodes/hv1/keepalive");
@@ -70,8 +67,7 @@ TEST_F(fencer_power, R43_who_confirms_it_ends_the_power_on) {
     ASSERT_EQ(value("/nodes/hv3/domainstate"), "flushed") << hv1.log();
     auto answer = confirm(hv1, loop.clock().now() + 100s);
     dead_for(95s);
-    ASSERT_TRUE(answer->answer) << hv1.log();
-    EXPECT_TRUE(*answer->answer) << answer->answer->error().text();
+    expect_taken(answer, hv1);
     board.is_reachable = true;
     dead_for(10min);
     EXPECT_FALSE(board.is_machine_on) << hv1.log();
@@ -141,10 +137,7 @@ TEST_F(fencer_power, R76_who_is_on_again_when_its_turn_comes_is_not_switched_off
 TEST_F(fencer_power, R76_what_a_board_said_before_a_pause_marks_nobody) {
     sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1"}, .fence_intervals = 20});
     run_with_beats(60s, {"hv2", "hv3"});
-    const auto other = ensemble.open_session();
-    ensemble.put("/config/fence_lock", "");
-    ASSERT_TRUE(ensemble.create("/config/fence_lock/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa__lock__0000000000", "hv2:1:x:y",
-                                zookeeper::create_mode::ephemeral, other));
+    const auto other = take_lock(0, "hv2:1:x:y");
     board.set_power(false);
     dead_for(30s);
     ASSERT_GE(times_told("status"), 3) << "a probe, and two questions: it is seen off";

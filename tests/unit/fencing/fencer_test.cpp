@@ -152,9 +152,7 @@ TEST_F(fencer, an_operators_word_is_taken_for_a_node_that_stopped) {
     dead_for(60s);
     const auto said = confirm();
     dead_for(40s);
-    ASSERT_TRUE(said->answer) << hv1.log();
-    EXPECT_TRUE(*said->answer) << said->answer->error().text();
-    EXPECT_EQ(state(), "fenced") << hv1.log();
+    expect_taken(said, hv1);
     EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
     EXPECT_EQ(offs(), std::vector<std::string>());
     EXPECT_TRUE(value("/nodes/hv3/fenceproof").ends_with(" hv1 operator"));
@@ -177,17 +175,9 @@ TEST_F(fencer, a_daemon_that_dies_goes_on_from_its_record) {
 
 // The word of an operator is about the node as it was: another has the fence lock, and the node comes back meanwhile.
 TEST_F(fencer, a_word_is_withdrawn_once_the_node_checks_in) {
-    sim_node& hv1 = start();
-    put_machine(vm1);
-    board.is_reachable = false;
-    ensemble.put("/nodes/hv3/daemonstate", "stop");
-    dead_for(60s);
-    const auto other = ensemble.open_session();
-    ensemble.put("/config/fence_lock", "");
-    ASSERT_TRUE(ensemble.create("/config/fence_lock/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa__lock__0000000000", "hv9",
-                                zookeeper::create_mode::ephemeral, other));
-    const auto all = core::all_that_are<core::fence_confirmer>(hv1.daemon().subjects());
-    const auto said = all.front()->confirm_fence({.node = "hv3", .by = "root"}, loop.clock().now() + 60s);
+    sim_node& hv1 = start_beside_one_in_stop();
+    const auto other = take_lock(0, "hv9");
+    const auto said = confirm(hv1, loop.clock().now() + 60s);
     dead_for(20s);
     EXPECT_FALSE(said->answer);
     run_with_beats(5s, {"hv2", "hv3"});
@@ -394,9 +384,7 @@ TEST_F(fencer, a_word_is_taken_while_a_fence_asks_a_board_that_is_silent) {
     const auto all = core::all_that_are<core::fence_confirmer>(hv1.daemon().subjects());
     const auto said = all.front()->confirm_fence({.node = "hv3", .by = "root"}, loop.clock().now() + 60s);
     dead_for(40s);
-    ASSERT_TRUE(said->answer) << hv1.log();
-    EXPECT_TRUE(*said->answer) << hv1.log();
-    EXPECT_EQ(state(), "fenced") << hv1.log();
+    expect_taken(said, hv1);
 }
 
 // Nothing is asked of anybody while nobody is dead.
