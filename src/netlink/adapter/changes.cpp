@@ -235,7 +235,10 @@ change_work::outcome change_work::add_local(int link, const model::add_route& on
     return carry_out(add_route_message(link, one.route, one.table), EEXIST);
 }
 
-// Beside the one that it was, or in its place; never beside anybody else's.
+// Beside the one that it was, or in its place; beside those over other devices, as that is. Of IPv4 the first of one
+// place and metric is taken: what was the first is it again, and all else comes behind. Of IPv6 those by gateways are
+// one route of several ways, of which each is added and taken away by itself; to take its place would take all of them.
+// Never beside what the device has of somebody else, or what the kernel has of another device's address.
 change_work::outcome change_work::add_moved(int link, const model::add_route& one) {
     result<void> taken = failure(errc::already_exists, about_, "there is another one of its metric");
     PVC_TRY(const auto from, requests_.find_link(one.moves_from, by_));
@@ -244,17 +247,21 @@ change_work::outcome change_work::add_moved(int link, const model::add_route& on
     }
     PVC_TRY(const auto all, requests_.all_routes(one.route.to.address.is_v4() ? AF_INET : AF_INET6, by_));
     bool is_moving = false;
+    bool is_first = false;
+    bool is_beside = false;  // those over other devices
     bool is_others = false;
     for (const auto& there : all.of_links) {
         if (there.table == one.table && there.is.to == one.route.to && there.is.metric == one.route.metric &&
             there.is.tos == one.route.tos) {
             const bool is_it = there.link == from->link.index && there.is.is_like(one.route) && there.is_plain();
-            // Several of one metric on that device go one after the other.
-            const bool is_twin = there.link == from->link.index || (there.link == link && !one.route.is_merged());
+            is_first = is_first || (is_it && !is_beside && !is_others && !is_moving);
             is_moving = is_moving || is_it;
-            is_others = is_others || (!is_it && !is_twin);
+            is_beside = is_beside || (there.link != from->link.index && there.link != link);
+            // Several of one metric on that device go one after the other.
+            is_others = is_others || there.link == link;
         }
     }
+    is_others = is_others && one.route.is_merged() && !is_beside;
     for (const auto& there : all.connected) {
         if (one.table == model::main_table && there.network == one.route.to && there.metric == one.route.metric &&
             one.route.tos == 0) {
@@ -265,7 +272,10 @@ change_work::outcome change_work::add_moved(int link, const model::add_route& on
     if (!is_moving || is_others) {
         return taken;
     }
-    const auto how = one.route.is_merged() ? beside_others::give_way : beside_others::stay;
+    auto how = one.route.is_merged() && !is_beside ? beside_others::give_way : beside_others::stay;
+    if (is_beside && is_first && one.route.to.address.is_v4()) {
+        how = beside_others::follow;
+    }
     return carry_out(add_route_message(link, one.route, one.table, how));
 }
 

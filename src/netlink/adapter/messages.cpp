@@ -425,6 +425,8 @@ std::string add_route_message(int link, const model::network_route& route, std::
         flags = changes | NLM_F_CREATE | NLM_F_APPEND;
     } else if (how == beside_others::give_way) {
         flags = changes | NLM_F_CREATE | NLM_F_REPLACE;
+    } else if (how == beside_others::follow) {
+        flags = changes | NLM_F_CREATE;
     }
     return route_message(RTM_NEWROUTE, flags, link, route, table);
 }

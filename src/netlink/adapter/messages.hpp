@@ -52,9 +52,9 @@ namespace pvc::netlink {
 [[nodiscard]] std::string add_default_route_message(int link, const ip::address_v4& gateway);
 [[nodiscard]] std::string remove_default_route_message(int link, const ip::address_v4& gateway);
 
-// What becomes of another one of its place and metric: it is refused beside that, comes behind it, or comes in its
-// place.
-enum class beside_others : std::uint8_t { none, stay, give_way };
+// What becomes of another one of its place and metric: it is refused beside that, comes behind it, in its place, or (of
+// IPv4) before it.
+enum class beside_others : std::uint8_t { none, stay, give_way, follow };
 [[nodiscard]] std::string add_route_message(int link, const model::network_route& route, std::uint32_t table,
                                             beside_others how = beside_others::none);
 [[nodiscard]] std::string remove_route_message(int link, const model::network_route& route, std::uint32_t table);

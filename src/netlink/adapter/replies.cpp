@@ -271,7 +271,8 @@ bool take_hops(std::string_view bytes, int family,
     return true;
 }
 
-// As a whole, if they are over one link; else each by itself.
+// As a whole, if they are over one link; else each by itself: of IPv6 each is added and taken away alone, if it has the
+// usual weight.
 bool take_several(std::vector<model::link_route>& found, model::link_route route, const route_parts& of) {
     std::vector<int> links;
     std::vector<model::route_way> ways;
@@ -293,7 +294,12 @@ bool take_several(std::vector<model::link_route>& found, model::link_route route
         found.push_back(std::move(route));
         return true;
     }
-    route.more = "it is one of several ways";
+    const bool is_each_alone = of.family == AF_INET6 && std::ranges::all_of(ways, [](const model::route_way& way) {
+                                   return way.weight == 1 && way.gateway;
+                               });
+    if (!is_each_alone) {
+        route.more = "it is one of several ways";
+    }
     for (std::size_t at = 0; at < links.size(); ++at) {
         route.link = links[at];
         route.is.gateway = ways[at].gateway;

@@ -49,6 +49,14 @@ struct undo {
         });
         return found == before.link_routes().end() ? std::nullopt : std::optional(found->is);
     }
+    // Over other devices than those of the move: it was made beside them.
+    [[nodiscard]] bool is_beside_others(const model::add_route& move) const {
+        return std::ranges::any_of(before.link_routes(), [&](const model::link_route& other) {
+            const auto over = before.name_of(other.link);
+            return over != move.device && over != move.moves_from && other.table == move.table &&
+                   other.is.to == move.route.to && other.is.metric == move.route.metric;
+        });
+    }
     [[nodiscard]] bool has_route(const ip::address& gateway, const std::string& device) const {
         return std::ranges::any_of(before.routes(), [&](const model::default_route& one) {
             return one.gateway == gateway && before.name_of(one.link) == device;
@@ -101,7 +109,8 @@ struct undo {
             return {};
         }
         // What took another one's place gives it back.
-        const auto was = one.route.is_merged() ? route_like(one.route, one.moves_from, one.table) : std::nullopt;
+        const bool took_place = one.route.is_merged() && !is_beside_others(one);
+        const auto was = took_place ? route_like(one.route, one.moves_from, one.table) : std::nullopt;
         return was ? undoing(model::add_route{*was, one.moves_from, one.table, one.device})
                    : undoing(model::remove_route{one.route, one.device, one.table});
     }

@@ -266,11 +266,11 @@ std::string mover::why_not(const link_route& route) const {
     if (has_like(bridge_index_, route)) {
         return {};
     }
-    // Several of one metric on the device go one after the other.
+    // Several of one metric on the device go one after the other. One over another device stays, and this one is
+    // beside it, as it was.
     const auto is_in_way = [&](const link_route& other) {
-        return other.link != device_.index && other.table == route.table && other.is.to == route.is.to &&
-               other.is.metric == route.is.metric && other.is.tos == route.is.tos &&
-               (other.link != bridge_index_ || !has_like(device_.index, other));
+        return other.link == bridge_index_ && other.table == route.table && other.is.to == route.is.to &&
+               other.is.metric == route.is.metric && other.is.tos == route.is.tos && !has_like(device_.index, other);
     };
     const auto is_connected_in_way = [&](const model::connected_route& other) {
         return other.link != device_.index && other.link != bridge_index_ && route.table == model::main_table &&

@@ -99,6 +99,58 @@ TYPED_TEST(network_moves, what_is_not_the_same_is_somebody_elses) {
     });
 }
 
+// Of two cards: packets go where they went. Of IPv6 both are one route of several ways.
+TYPED_TEST(network_moves, beside_one_of_its_metric_over_another_device_in_its_order) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->two_that_are_alike();
+        co_await this->plug_in_up("eth0.100");
+        co_await this->done(add_address{"eth0.100", at("10.2.0.1/24")});
+        co_await this->done(add_address{"eth0.100", at("fd02::1/64")});
+        // "eth0 eth0.100": as the kernel takes them.
+        const auto order = [this]() -> awaitable<std::string> {
+            const auto seen = co_await this->look();
+            std::string text;
+            for (const auto& one : seen.routes()) {
+                text += (text.empty() ? "" : " ") + std::string(seen.name_of(one.link));
+            }
+            co_return text;
+        };
+        const auto moves = way_to("0.0.0.0/0", "10.0.0.250", 7);
+        for (const bool is_first : {true, false}) {
+            const auto other = way_to("0.0.0.0/0", "10.2.0.250", 7);
+            this->bench.append_route(is_first ? "eth0" : "eth0.100", is_first ? moves : other);
+            this->bench.append_route(is_first ? "eth0.100" : "eth0", is_first ? other : moves);
+            auto there = co_await order();
+            EXPECT_EQ(there, is_first ? "eth0 eth0.100" : "eth0.100 eth0");
+            co_await this->done(add_route{moves, "eth1", main_table, "eth0"});
+            there = co_await order();
+            EXPECT_EQ(there, is_first ? "eth1 eth0 eth0.100" : "eth0.100 eth0 eth1");
+            co_await this->done(remove_route{moves, "eth0", main_table, "eth1"});
+            there = co_await order();
+            EXPECT_EQ(there, is_first ? "eth1 eth0.100" : "eth0.100 eth1");
+            co_await this->done(remove_route{moves, "eth1"});
+            co_await this->done(remove_route{other, "eth0.100"});
+        }
+        const auto of_six = way_to("fd77::/48", "fd00::250", 7);
+        for (const auto& other : {way_to("fd77::/48", "fd02::250", 7), way_to("fd77::/48", {}, 7)}) {
+            this->bench.append_route("eth0.100", other);
+            this->bench.append_route("eth0", of_six);
+            auto there = co_await this->where_is(of_six);
+            EXPECT_EQ(there, "eth0");
+            co_await this->done(add_route{of_six, "eth1", main_table, "eth0"});
+            there = co_await this->where_is(of_six);
+            EXPECT_EQ(there, "eth0 eth1");
+            co_await this->done(remove_route{of_six, "eth0", main_table, "eth1"});
+            there = co_await this->where_is(of_six);
+            EXPECT_EQ(there, "eth1");
+            there = co_await this->where_is(other);
+            EXPECT_EQ(there, "eth0.100");
+            co_await this->done(remove_route{of_six, "eth1"});
+            co_await this->done(remove_route{other, "eth0.100"});
+        }
+    });
+}
+
 // As NetworkManager makes it, for an address that has none.
 TYPED_TEST(network_moves, a_route_in_the_name_of_the_kernel) {
     this->bench.run([this]() -> awaitable<void> {

@@ -38,6 +38,8 @@ public:
     virtual void call_also(const std::string& device, const std::string& name) = 0;
     virtual void filter_traffic(const std::string& device) = 0;
     virtual void flush_routes() = 0;
+    // Beside another one of its metric.
+    virtual void append_route(const std::string& device, const model::network_route& route) = 0;
 };
 
 // What a suite says often.

@@ -1,5 +1,7 @@
 #include "contract/netlink/real_network.hpp"
 
+#include <fmt/format.h>
+
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
@@ -60,6 +62,11 @@ void real_network::filter_traffic(const std::string& device) {
 void real_network::flush_routes() {
     ip_command("route flush table main");
     ip_command("-6 route flush table main");
+}
+
+void real_network::append_route(const std::string& device, const model::network_route& route) {
+    ip_command(fmt::format("route append {}{} dev {} metric {}", route.to.text(),
+                           route.gateway ? " via " + route.gateway->to_string() : "", device, route.metric));
 }
 
 void ip_command(const std::string& words) {

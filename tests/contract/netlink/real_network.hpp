@@ -32,6 +32,7 @@ public:
     void call_also(const std::string& device, const std::string& name) override;
     void filter_traffic(const std::string& device) override;
     void flush_routes() override;
+    void append_route(const std::string& device, const model::network_route& route) override;
 
     netlink::kernel_stack& adapter() { return *stack_; }
     async::real_loop& loop() { return world_.loop(); }

@@ -46,6 +46,9 @@ public:
     void call_also(const std::string& device, const std::string& name) override { machine_.add_alt_name(device, name); }
     void filter_traffic(const std::string& device) override { machine_.add_traffic_filter(device); }
     void flush_routes() override { machine_.flush_routes(); }
+    void append_route(const std::string& device, const model::network_route& route) override {
+        machine_.add_route(device, {.is = route});
+    }
 
 private:
     static std::vector<sim::machine_device> cards() {

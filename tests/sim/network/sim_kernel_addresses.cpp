@@ -285,9 +285,16 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     };
     const bool is_moving =
         std::ranges::any_of(routes_, [&](const route_entry& one) { return one.is.table == table && moves(one.is); });
-    // Several of one metric on that device go one after the other.
+    const auto is_of_place = [&](const route_entry& one) {
+        return one.is.table == table && one.is.is.to == wanted.to && one.is.is.metric == wanted.metric &&
+               one.is.is.tos == wanted.tos;
+    };
+    const bool is_beside = is_moving && std::ranges::any_of(routes_, [&](const route_entry& one) {
+                               return is_of_place(one) && one.is.link != from->is.index && one.is.link != over.is.index;
+                           });
+    // Several of one metric on that device go one after the other, and beside those over others.
     const auto is_twin = [&](const model::link_route& one) {
-        return is_moving && (one.link == from->is.index || (one.link == over.is.index && !wanted.is_merged()));
+        return is_moving && (one.link != over.is.index || !wanted.is_merged() || is_beside);
     };
     if (is_connected(added) && is_of_address(over, wanted)) {
         if (!over.is.is_up || (wanted.source && !answers(*wanted.source))) {
@@ -298,8 +305,7 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     }
     for (const auto& one : routes_) {
         const bool is_as_wanted = one.is.link == added.link && one.is.is.gateway == wanted.gateway;
-        if (one.is.table != added.table || one.is.is.to != wanted.to || one.is.is.metric != wanted.metric ||
-            one.is.is.tos != wanted.tos) {
+        if (!is_of_place(one)) {
             continue;
         }
         if (one.is == added ||
@@ -328,10 +334,12 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     if (wanted.source && !answers(*wanted.source)) {
         return failure(errc::refused, to_text(wanted), "Invalid prefsrc address");
     }
-    if (wanted.is_merged()) {
+    if (wanted.is_merged() && !is_beside) {
         std::erase_if(routes_, [&](const route_entry& one) { return moves(one.is) && one.is.table == table; });
     }
-    routes_.push_back({.is = added});
+    const auto first = std::ranges::find_if(routes_, is_of_place);
+    const bool comes_first = is_beside && wanted.to.address.is_v4() && moves(first->is);
+    routes_.insert(comes_first ? first : routes_.end(), {.is = added});
     return {};
 }
 

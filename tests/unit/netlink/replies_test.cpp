@@ -491,6 +491,10 @@ TEST(reply_route, routes_over_a_link) {
     ASSERT_TRUE(several && several->size() == 2);
     EXPECT_FALSE(several->front().is_plain() || several->back().is_plain());
     EXPECT_EQ(several->back().link, 5);
+    // Of IPv6 each is one by itself.
+    const auto of_each = parse_link_routes(route_head(254, 1, 0, 10) + attribute(9, hop(4, six) + hop(5, six)));
+    ASSERT_TRUE(of_each && of_each->size() == 2);
+    EXPECT_TRUE(of_each->front().is_plain() && of_each->back().is_plain() && of_each->back().link == 5);
     // Over one link they are one.
     const auto as_one = parse_link_routes(route_head() + attribute(9, hop(4, ten_one) + hop(4, ten_two)));
     ASSERT_TRUE(as_one && as_one->size() == 1);

@@ -36,6 +36,7 @@ public:
             some(5, &further_drawing::draw_bridge_device);
         }
         some(2, &further_drawing::draw_filter);
+        some(3, &further_drawing::draw_twins);
     }
 
 private:
@@ -178,6 +179,28 @@ private:
         host_.filter = has(4) ? drawn_filter::of_host : drawn_filter::of_program;
         kind(host_.filter == drawn_filter::of_host ? "the host's own firewall in table inet filter"
                                                    : "a program that owns table inet filter");
+    }
+
+    // Two cards with a way to one place each, of one metric.
+    void draw_twins() {
+        if (!host_.has_upstream_port || has_kind("a VRF with a card")) {
+            return;
+        }
+        for (const auto& [device, number] : {std::pair(host_.upstream, 33), std::pair(management_, 65)}) {
+            address(device, fmt::format("198.51.100.{}/27", number));
+            address(device, fmt::format("fd56:{}::1/64", number));
+        }
+        for (const auto* to : {"10.95.0.0/16", "10.96.0.0/16", "fd95::/48"}) {
+            const bool is_v4 = parse_host_address(to)->address.is_v4();
+            const bool is_first = has(4);
+            for (const bool is_of_port : {is_first, !is_first}) {
+                route(is_of_port ? host_.upstream : management_, to,
+                      is_v4 ? (is_of_port ? "198.51.100.34" : "198.51.100.66")
+                            : (is_of_port ? "fd56:33::9" : "fd56:65::9"),
+                      is_v4 ? 0 : 1024);
+            }
+        }
+        kind("ways of one metric over two cards");
     }
 
     static constexpr int mtu_of_held = 1450;

@@ -71,14 +71,16 @@ std::string way_to(const model::network_state& seen, const std::string& where) {
     const auto take = [&](const host_address& network, int link, std::uint32_t metric) {
         const auto* over = seen.find(link);
         const bool is_better = network.prefix > best || (network.prefix == best && metric < best_metric);
+        const bool is_as_good = network.prefix == best && metric == best_metric && !by.empty();
         const bool fits =
-            network.address.is_v4() && network.prefix > 0 && is_better && over != nullptr && over->is_up &&
+            network.address.is_v4() && network.prefix > 0 && (is_better || is_as_good) && over != nullptr &&
+            over->is_up &&
             ip::network_v4(to.to_v4(), static_cast<std::uint16_t>(network.prefix)).canonical() ==
                 ip::network_v4(network.address.to_v4(), static_cast<std::uint16_t>(network.prefix)).canonical();
         if (fits) {
             best = network.prefix;
             best_metric = metric;
-            by = over->name;
+            by = is_as_good && by != over->name ? by + " or " + over->name : over->name;
         }
     };
     for (const auto& one : seen.connected_routes()) {

@@ -15,7 +15,8 @@ using host_picture = std::map<std::string, std::string>;
 
 [[nodiscard]] host_picture picture_of(const sim_node& node);
 
-// The link over which packets to that address go, by the main table, and not by a default route; "": by none.
+// The link over which packets to that address go, by the main table, and not by a default route; "": by none. By
+// several of one metric, of which a look does not tell the first: "ens4 or ens5".
 [[nodiscard]] std::string way_to(const model::network_state& seen, const std::string& where);
 
 }  // namespace pvc::sim

@@ -179,13 +179,16 @@ TEST(port_moves, what_is_of_another_bridge_stays_on_a_port) {
 }
 
 TEST(port_moves, what_cannot_be_moved_is_told_before_each_by_a_line) {
-    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}, {"eth9", {"203.0.113.2/24"}}});
+    auto kernel = host_with({{"eth0", {"10.0.0.2/24"}}});
     kernel.add_address("eth0", "192.0.2.7/24", false);
     kernel.add_route("eth0", {.is = route_to("0.0.0.0/0", "10.0.0.250"), .table = 77});
     kernel.add_route("eth0", {.is = route_to("10.77.0.0/16", "10.0.0.250"),
                               .more = "it goes by the nexthop object 5, which names the device"});
     kernel.add_route("eth0", {.is = route_to("10.78.0.0/16", "192.0.2.1")});
-    kernel.add_route("eth9", {.is = route_to("10.79.0.0/16", "203.0.113.1")});
+    kernel.add(link_named("brcluster", "bridge"));
+    kernel.apply(model::set_up{"brcluster"});
+    kernel.add_address("brcluster", "203.0.113.2/24");
+    kernel.add_route("brcluster", {.is = route_to("10.79.0.0/16", "203.0.113.1")});
     kernel.add_route("eth0", {.is = route_to("10.79.0.0/16", "10.0.0.250")});
     const auto plan = settle_host(kernel, config_of(one_device("None")));
     EXPECT_EQ(remarks_of(plan.remarks),

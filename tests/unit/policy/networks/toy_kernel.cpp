@@ -167,11 +167,16 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
     const bool is_moving = std::ranges::any_of(routes_, [&](const model::link_route& one) {
         return from != nullptr && one.link == from->index && one.table == table && one.is.is_like(wanted);
     });
+    const auto is_beside = [&](const model::link_route& there) {
+        return is_moving && there.link != from->index && there.link != link->index && there.table == table &&
+               there.is.to == wanted.to && there.is.metric == wanted.metric;
+    };
+    const bool has_beside = std::ranges::any_of(routes_, is_beside);
     for (const auto& there : routes_) {
-        // Several of one metric on that device go one after the other.
+        // Several of one metric on that device go one after the other, and beside those over others.
         const bool is_like = there.link == link->index && there.is.is_like(wanted);
         const bool is_twin =
-            is_moving && (there.link == from->index || (there.link == link->index && !wanted.is_merged() && !is_like));
+            is_moving && (there.link != link->index || ((!wanted.is_merged() || has_beside) && !is_like));
         if (there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric && !is_twin) {
             return there.link == link->index && there.is.gateway == wanted.gateway ? "" : "another route is there";
         }
@@ -183,12 +188,18 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
     if (wanted.source && std::ranges::none_of(addresses_, has_it)) {
         return "invalid source";
     }
-    if (wanted.is_merged() && from != nullptr) {
+    if (wanted.is_merged() && from != nullptr && !has_beside) {
         std::erase_if(routes_, [&](const auto& there) {
             return there.link == from->index && there.table == table && there.is.is_like(wanted);
         });
     }
-    routes_.push_back(added);
+    const auto is_of_place = [&](const model::link_route& there) {
+        return there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric;
+    };
+    const auto first = std::ranges::find_if(routes_, is_of_place);
+    const bool comes_first =
+        has_beside && wanted.to.address.is_v4() && first->link == from->index && first->is.is_like(wanted);
+    routes_.insert(comes_first ? first : routes_.end(), added);
     return "";
 }
 

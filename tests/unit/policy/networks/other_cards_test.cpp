@@ -1,0 +1,73 @@
+// networking.md 3.1, on hosts with another card beside the device that becomes a port: what goes to the bridge works
+// there as it did beside what the other card has.
+#include "host_plan_fixture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pvc::policy {
+namespace {
+
+using words_of = std::vector<std::string>;
+
+network_words all_on_eth0() {
+    auto words = network_words::all_on("eth0");
+    words.cluster_mtu = words.storage_mtu = 1500;
+    words.gateway = "None";
+    return words;
+}
+
+// eth0 is the file's.
+toy_kernel two_cards() {
+    auto kernel = bare_host({"eth0", "eth9"});
+    for (const auto* one : {"eth0", "eth9"}) {
+        kernel.apply(model::set_up{one});
+    }
+    kernel.add_address("eth0", "10.0.0.2/24");
+    kernel.add_address("eth0", "fd00::2/64");
+    kernel.add_address("eth9", "203.0.113.2/24");
+    kernel.add_address("eth9", "fd02::2/64");
+    return kernel;
+}
+
+// "default route via 10.0.0.254 on brcluster"
+words_of routes_over(const toy_kernel& kernel) {
+    words_of all;
+    const auto state = kernel.state();
+    for (const auto& one : state.link_routes()) {
+        all.push_back(fmt::format("{} on {}", to_text(one.is), state.name_of(one.link)));
+    }
+    return all;
+}
+
+// Two cards with a way out each, of one metric: the one over the device goes to its bridge beside the other, and the
+// first stays the first.
+TEST(moves_beside_cards, a_route_beside_one_of_its_metric_over_another_card) {
+    for (const bool is_first : {true, false}) {
+        for (const auto& [own, other] : {std::pair("10.0.0.250", "203.0.113.1"), std::pair("fd00::250", "fd02::250")}) {
+            auto kernel = two_cards();
+            kernel.add_route(is_first ? own : other, is_first ? "eth0" : "eth9", 7);
+            kernel.add_route(is_first ? other : own, is_first ? "eth9" : "eth0", 7);
+            const auto config = config_of(all_on_eth0());
+            const auto before = kernel.state();
+            const auto plan = settle(kernel, config);
+            EXPECT_TRUE(plan.unmoved.empty());
+            words_of order;
+            const auto after = kernel.state();
+            for (const auto& one : after.routes()) {
+                order.push_back(std::string(after.name_of(one.link)));
+            }
+            if (before.link_routes().front().is.to.address.is_v4()) {
+                EXPECT_EQ(order, is_first ? (words_of{"brcluster", "eth9"}) : (words_of{"eth9", "brcluster"}));
+            }
+            auto there = routes_over(kernel);
+            std::ranges::sort(there);
+            EXPECT_EQ(there, (words_of{fmt::format("default route via {} (metric 7) on {}", own, "brcluster"),
+                                       fmt::format("default route via {} (metric 7) on {}", other, "eth9")}));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pvc::policy
