@@ -171,8 +171,8 @@ void network_table::hand_over() {
         }
         auto& parsed = all[*model::vni_of(name, "")];
         if (is_in_between(network)) {
-            parsed = std::make_shared<const model::parsed_network>(
-                model::parsed_network{.network = network.last ? network.last->network : std::nullopt, .remarks = {}});
+            // What was said of it is not over with that.
+            parsed = network.last ? network.last : std::make_shared<const model::parsed_network>();
             continue;
         }
         if (network.last_of != network.now()) {

@@ -40,6 +40,21 @@ TEST_F(unusable_networks_test, one_whose_type_becomes_rubbish_stays_as_it_was_wi
     EXPECT_TRUE(within(5s, [&] { return link(hv1, "vmbr1001") == "gone"; }));
 }
 
+// Nor is it over with a key that somebody deletes: a daemon that starts then gives no gateway.
+TEST_F(unusable_networks_test, what_is_said_of_a_type_is_not_over_with_its_key) {
+    auto& hv1 = stage_primary();
+    put_with_gateway(1001);
+    ASSERT_TRUE(within(2s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24"; })) << hv1.log();
+    beat(1s);
+    change(1001, {{"/nettype", "manged"}});
+    beat(1s);
+    ensemble.remove_tree("/networks/1001/nettype");
+    EXPECT_FALSE(within(60s, [&] { return addresses(hv1, "vmbr1001") != "10.1.1.1/24"; })) << hv1.log();
+    EXPECT_FALSE(hv1.logged("this is over")) << hv1.log();
+    EXPECT_EQ(hv1.times_logged("/networks/1001/nettype: expected managed or bridged, got \"\": it stays as it was"), 1U)
+        << hv1.log();
+}
+
 // Nothing is known of what it was.
 TEST_F(unusable_networks_test, one_whose_type_is_rubbish_at_the_start_has_no_gateway) {
     put_with_gateway(1001, {{"/nettype", "routed"}});
