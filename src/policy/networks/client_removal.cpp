@@ -44,7 +44,7 @@ public:
             return;
         }
         const bool is_with_foreign = is_foreign_ && link->master == bridge_->index && links_.recorded(*link) == nullptr;
-        if (links_.is_own_base(*link, vni_) && !is_with_foreign) {
+        if (links_.is_own_base(*link, vni_) && !is_with_foreign && !links_.is_named(link->name)) {
             bases_.push_back(link);
         } else if (bridge_ != nullptr && link->master == bridge_->index) {
             used_ = link;
@@ -60,6 +60,14 @@ public:
                                     fmt::format("network {} is gone, but {} has {}, which somebody gave to it: its "
                                                 "links stay until that is gone",
                                                 vni_, bridge->name, address)});
+            return;
+        }
+        if (is_named_ && bridge_->index == own_bridge_) {
+            into.left.insert(vni_);
+            into.remarks.push_back({message::network_left_alone, false,
+                                    fmt::format("network {} is gone, but the network configuration of this host names "
+                                                "{}, which a node daemon made: its links stay",
+                                                vni_, bridge_->name)});
             return;
         }
         if (user != nullptr) {
@@ -93,7 +101,13 @@ private:
     // A bridge of such a name alone is anybody's if it has addresses, STP, which none of ours has, or a port that leads
     // out; one with its base if it has what no daemon gives it; and nobody recorded it.
     void find_owner() {
-        if (bridge_ == nullptr || bridge_->index == own_bridge_) {
+        if (bridge_ == nullptr) {
+            return;
+        }
+        // Whoever made it: somebody has written it down for his own by now.
+        is_named_ = links_.is_named(bridge_->name);
+        if (bridge_->index == own_bridge_) {
+            is_foreign_ = is_named_;
             return;
         }
         const bool has_base = links_.has_base(*bridge_, vni_, network_type::managed) ||
@@ -144,11 +158,60 @@ private:
     int own_bridge_;
     std::vector<const network_link*> bases_;
     bool is_foreign_ = false;             // the bridge is
+    bool is_named_ = false;               // likewise, by the host's own configuration
     const network_link* used_ = nullptr;  // a port of the bridge that was there before the network
 };
 
 const network_link* seen_base(const model::network_state& seen, std::uint32_t vni, network_type type) {
     return seen.find(base_name(vni, type));
+}
+
+// All that would go if no network were there any more.
+std::vector<const network_link*> links_without_networks(const config::node_config& config,
+                                                        const model::network_state& seen, const own_bridges& own,
+                                                        const whose_links& whose) {
+    std::vector<const network_link*> all;
+    for (const auto& step : plan_sweep({}, config, seen, own, whose).steps) {
+        const auto* gone = std::get_if<model::delete_link>(&step);
+        if (const auto* link = gone == nullptr ? nullptr : seen.find(gone->name)) {
+            all.push_back(link);
+        }
+    }
+    return all;
+}
+
+bool is_on_record(const network_link& link, const own_bridges& own, const whose_links& whose) {
+    const auto* base = whose.find(link);
+    return (base != nullptr && base->index != recorded_base::coming) ||
+           std::ranges::any_of(own, [&](const auto& one) { return one.second.index == link.index; });
+}
+
+// What somebody may have given to a link, and goes with it: "vmbr7 has 192.0.2.1/24, routes and a traffic filter"; "":
+// nothing.
+std::string what_goes_with(const network_link& link, const model::network_state& seen) {
+    std::vector<std::string> all;
+    for (const auto& one : seen.addresses_of(link.index)) {
+        if (is_given(one)) {
+            all.push_back(one.address.text());
+        }
+    }
+    const auto is_over_it = [&](const model::link_route& one) { return one.link == link.index; };
+    if (std::ranges::any_of(seen.link_routes(), is_over_it)) {
+        all.emplace_back("routes that lead over it");
+    }
+    if (link.has_traffic_filter) {
+        all.emplace_back("a traffic filter");
+    }
+    return all.empty() ? std::string() : fmt::format("{} has {}", link.name, join(all, ", "));
+}
+
+// As no daemon runs, whether it is gone is not known.
+std::string in_case_of(const std::string& remark) {
+    constexpr std::string_view is_gone = " is gone, but ";
+    const auto at = remark.find(is_gone);
+    return at == std::string::npos ? "left alone for now: " + remark
+                                   : fmt::format("if {} is gone: left alone for now: {}", remark.substr(0, at),
+                                                 remark.substr(at + is_gone.size()));
 }
 
 // Those whose number one of the names has.
@@ -253,17 +316,8 @@ std::vector<std::string> kept_bridges(const std::set<std::uint32_t>& known, cons
 std::vector<std::string> links_to_sweep(const config::node_config& config, const model::network_state& seen,
                                         const own_bridges& own, const whose_links& whose) {
     std::vector<std::string> all;
-    for (const auto& step : plan_sweep({}, config, seen, own, whose).steps) {
-        const auto* gone = std::get_if<model::delete_link>(&step);
-        const auto* link = gone == nullptr ? nullptr : seen.find(gone->name);
-        if (link == nullptr) {
-            continue;
-        }
-        const auto vni = model::vni_of(link->name, "vmbr");
-        const auto* base = whose.find(*link);
-        const bool is_recorded =
-            (vni && index_of(own, *vni) == link->index) || (base != nullptr && base->index != recorded_base::coming);
-        if (!is_recorded) {
+    for (const auto* link : links_without_networks(config, seen, own, whose)) {
+        if (!is_on_record(*link, own, whose)) {
             all.push_back(link->name);
         }
     }
@@ -321,8 +375,25 @@ std::vector<std::string> describe_sweep(const config::node_config& config, const
                                            "configuration names is not known: ") +
                         join(swept, ", "));
     }
+    std::vector<std::string> recorded;
+    std::vector<std::string> with_them;
+    for (const auto* link : links_without_networks(config, seen, own, whose)) {
+        if (is_on_record(*link, own, whose)) {
+            recorded.push_back(link->name);
+        }
+        if (auto more = what_goes_with(*link, seen); !more.empty()) {
+            with_them.push_back(std::move(more));
+        }
+    }
+    if (!recorded.empty() && are_names_known) {
+        lines.push_back("if its network is gone by then: would remove, each as the record of node daemons has it: " +
+                        join(recorded, ", "));
+    }
+    if (!with_them.empty() && are_names_known) {
+        lines.push_back("what would go with these links: " + join(with_them, "; "));
+    }
     for (const auto& one : plan_sweep({}, config, seen, own, whose).remarks) {
-        lines.push_back("left alone for now: " + one.text);
+        lines.push_back(in_case_of(one.text));
     }
     for (const auto& one : kept_bridges({}, config, seen, own, whose)) {
         lines.push_back("left alone, unless a client network has its number: " + one);

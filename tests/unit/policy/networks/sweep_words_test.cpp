@@ -9,6 +9,9 @@
 namespace pvc::policy {
 namespace {
 
+constexpr std::string_view of_record =
+    "if its network is gone by then: would remove, each as the record of node daemons has it: ";
+
 // vmbr400 with vlan400, as a daemon leaves them, but for what is told.
 struct swept_row {
     std::string_view what;
@@ -40,7 +43,25 @@ std::vector<swept_row> swept_rows() {
         {.what = "as a node daemon left it",
          .said = {"if no client network has such a number: would remove, as left by a node daemon: vmbr400, vlan400"},
          .goes = true},
-        {.what = "on record: it is no news", .said = {}, .goes = true, .is_recorded = true},
+        {.what = "on record: whether its network is there a running daemon knows",
+         .said = {std::string(of_record) + "vmbr400, vlan400"},
+         .goes = true,
+         .is_recorded = true},
+        {.what = "on record, and somebody made use of it",
+         .said = {std::string(of_record) + "vmbr400, vlan400",
+                  "what would go with these links: vmbr400 has routes that lead over it; vlan400 has a traffic filter"},
+         .goes = true,
+         .more =
+             [](toy_kernel& kernel) {
+                 kernel.add_route("vmbr400", {.is = {.to = *parse_host_address("198.51.100.0/24")}});
+                 kernel.edit("vlan400").has_traffic_filter = true;
+             },
+         .is_recorded = true},
+        {.what = "on record, and the host's files name the bridge since",
+         .said = {"if network 400 is gone: left alone for now: the network configuration of this host names vmbr400, "
+                  "which a node daemon made: its links stay"},
+         .named = {"vmbr400"},
+         .is_recorded = true},
         {.what = "the host's files name the bridge",
          .said = {"left alone, though a client network may want its name: vmbr400 (the network configuration of this "
                   "host names it)"},
@@ -49,15 +70,15 @@ std::vector<swept_row> swept_rows() {
          .said = {"left alone, unless a client network has its number: vmbr400 (it has 192.0.2.10/24)"},
          .more = give_address},
         {.what = "on record, and somebody gave it an address",
-         .said = {"left alone for now: network 400 is gone, but vmbr400 has 192.0.2.10/24, which somebody gave to it: "
+         .said = {"if network 400 is gone: left alone for now: vmbr400 has 192.0.2.10/24, which somebody gave to it: "
                   "its links stay until that is gone"},
          .more = give_address,
          .is_recorded = true},
         {.what = "a machine is in it",
-         .said = {"left alone for now: network 400 is gone, but vnet0 uses its links: they stay"},
+         .said = {"if network 400 is gone: left alone for now: vnet0 uses its links: they stay"},
          .more = add_machine},
         {.what = "something stands on its base, and it is on record",
-         .said = {"left alone for now: network 400 is gone, but vlan400.10 uses its links: they stay"},
+         .said = {"if network 400 is gone: left alone for now: vlan400.10 uses its links: they stay"},
          .more = stand_upon,
          .is_recorded = true},
     };
