@@ -159,7 +159,7 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     for (const auto& one : settings_to_set(config, *seen, plan, read)) {
         out.lines.push_back("kernel settings: would " + model::to_text(one));
     }
-    policy::whose_links whose{std::move(own.bases)};
+    policy::whose_links whose{std::move(own.bases), {}, own.bridges};
     bool are_names_known = false;
     loop.run("names", [&]() -> async::awaitable<void> {
         auto named = co_await networks::names_of_host(host);

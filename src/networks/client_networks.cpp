@@ -132,6 +132,7 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
     }
     const std::uint64_t wants = wants_;
     whose_.bases = bridges_.bases();
+    whose_.bridges = bridges_.known();
     with_machines_ = policy::bridges_of_machines(work_.config(), seen);
     tell_foreign(seen);
     bool has_changed = false;
@@ -406,6 +407,7 @@ void client_networks::record_links(const model::network_state& seen) {
     }
     bridges_.update(policy::after_look(bridges_.known(), taken, seen), policy::bases_after_look(before, bases, seen));
     whose_.bases = bridges_.bases();
+    whose_.bridges = bridges_.known();
 }
 
 async::awaitable<void> client_networks::announce_bases(const model::network_state& seen) {

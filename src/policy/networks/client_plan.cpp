@@ -154,13 +154,11 @@ private:
 // By the record it is this network's bridge, whatever somebody called it since (README ruling 79): all that machines
 // and rules know is its name.
 bool network_planner::call_bridge_again() {
-    const auto* own = bridge_ == nullptr && known_.own_bridge > 0 ? seen_.find(known_.own_bridge) : nullptr;
-    if (own == nullptr || !links_.is_bridge(*own) || links_.is_named(own->name) || links_.called(bridge_name_) ||
-        model::vni_of(own->name, "vmbr")) {
+    const auto* own = known_.own_bridge > 0 ? seen_.find(known_.own_bridge) : nullptr;
+    if (own == nullptr || own == bridge_ || (plan_.steps = links_.renames(*own, wanted_.vni)).empty()) {
         return false;
     }
     plan_.damage.push_back(fmt::format("{} was called {}", bridge_name_, own->name));
-    add(model::rename_link{bridge_name_, own->index});
     plan_.next = known_;
     return true;
 }
@@ -185,6 +183,9 @@ bool network_planner::is_ours() {
     }
     if (bridge_ != nullptr && !links_.is_bridge(*bridge_)) {
         return refuse(bridge_name_ + " is there and is no bridge");
+    }
+    if (const auto of = bridge_ == nullptr ? 0 : links_.network_of(*bridge_); of != 0 && of != wanted_.vni) {
+        return refuse(fmt::format("{} is the bridge of network {}, which somebody called so", bridge_name_, of));
     }
     if (base_ != nullptr && !links_.is_base(*base_, wanted_.vni, wanted_.type) &&
         !links_.is_base_of_before(*base_, wanted_.vni, wanted_.type)) {

@@ -32,6 +32,12 @@ class network_remains {
 public:
     network_remains(std::uint32_t vni, const own_links& links, const model::network_state& seen, int own_bridge)
         : vni_(vni), links_(links), seen_(seen), bridge_(seen.find(bridge_name(vni))), own_bridge_(own_bridge) {
+        // Its own one by the record, whatever that is called by now; never another network's.
+        if (const auto* own = own_bridge > 0 ? seen.find(own_bridge) : nullptr; own != nullptr) {
+            bridge_ = own;
+        } else if (bridge_ != nullptr && links.network_of(*bridge_) != 0) {
+            bridge_ = nullptr;
+        }
         if (bridge_ != nullptr && !links.is_bridge(*bridge_)) {
             bridge_ = nullptr;
         }
@@ -182,8 +188,7 @@ std::vector<const network_link*> links_without_networks(const config::node_confi
 
 bool is_on_record(const network_link& link, const own_bridges& own, const whose_links& whose) {
     const auto* base = whose.find(link);
-    return (base != nullptr && base->index != recorded_base::coming) ||
-           std::ranges::any_of(own, [&](const auto& one) { return one.second.index == link.index; });
+    return (base != nullptr && base->index != recorded_base::coming) || has_index(own, link.index);
 }
 
 // What somebody may have given to a link, and goes with it: "vmbr7 has 192.0.2.1/24, routes and a traffic filter"; "":
@@ -284,7 +289,11 @@ network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node
                         const model::network_state& seen, const own_bridges& own, const whose_links& whose) {
     const own_links links(config, seen, whose);
     network_plan plan;
-    for (const auto vni : numbers_of_links(seen)) {
+    auto numbers = numbers_of_links(seen);
+    for (const auto& [vni, one] : own) {
+        numbers.insert(vni);
+    }
+    for (const auto vni : numbers) {
         if (!known.contains(vni)) {
             network_remains remains(vni, links, seen, index_of(own, vni));
             remains.add_base(network_type::managed);
@@ -303,7 +312,7 @@ std::vector<std::string> kept_bridges(const std::set<std::uint32_t>& known, cons
     for (const auto vni : numbers_of_links(seen)) {
         const auto* bridge = seen.find(bridge_name(vni));
         if (bridge == nullptr || known.contains(vni) || !links.is_bridge(*bridge) || links.is_named(bridge->name) ||
-            index_of(own, vni) == bridge->index) {
+            has_index(own, bridge->index)) {
             continue;
         }
         if (auto why = links.why_kept_bridge(*bridge, vni); !why.empty()) {
@@ -343,7 +352,7 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
             }
         }
         const auto* bridge = seen.find(bridge_name(vni));
-        const bool is_bridge_recorded = bridge != nullptr && index_of(own, vni) == bridge->index;
+        const bool is_bridge_recorded = bridge != nullptr && has_index(own, bridge->index);
         if (bridge != nullptr && !is_bridge_recorded && !links.is_of_host(*bridge)) {
             if (!links.is_bridge(*bridge)) {
                 all.push_back(bridge->name + " (it is no bridge)");

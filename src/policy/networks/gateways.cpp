@@ -159,8 +159,8 @@ std::vector<host_reach> reach_of_host(const std::set<std::uint32_t>& networks, c
             return false;
         }
         const auto vni = model::vni_of(link->name, "vmbr");
-        if (vni && (networks.contains(*vni) || index_of(own, *vni) == index)) {
-            return false;
+        if ((vni && networks.contains(*vni)) || has_index(own, index)) {
+            return false;  // a client network's, whatever somebody called it
         }
         // Of a bridge by another name, as libvirt and container managers make them, the host has the network, whatever
         // its ports; one by such a name that nobody knows any more may be left of a client network.

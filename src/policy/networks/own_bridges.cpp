@@ -51,14 +51,10 @@ bool add_port_line(host_ports* to, std::span<const std::string_view> parts) {
     return true;
 }
 
-// Also by another name that somebody gave it, as long as no other link has its own.
-bool is_there(const model::network_state& seen, std::uint32_t vni, int index) {
-    const auto* link = seen.find(bridge_name(vni));
-    if (link == nullptr) {
-        link = seen.find(index);
-        return link != nullptr && link->kind == "bridge" && !model::vni_of(link->name, "vmbr");
-    }
-    return link != nullptr && link->kind == "bridge" && link->index == index;
+// Also by another name that somebody gave it.
+bool is_there(const model::network_state& seen, int index) {
+    const auto* link = seen.find(index);
+    return link != nullptr && link->kind == "bridge";
 }
 
 // False: it is none.
@@ -96,6 +92,10 @@ int index_of(const own_bridges& all, std::uint32_t vni) {
     return found == all.end() ? 0 : found->second.index;
 }
 
+bool has_index(const own_bridges& all, int index) {
+    return std::ranges::any_of(all, [&](const auto& one) { return one.second.index == index; });
+}
+
 own_bridges after_look(const own_bridges& before, const own_bridges& taken, const model::network_state& seen) {
     own_bridges now = before;
     for (const auto& [vni, one] : taken) {
@@ -104,7 +104,8 @@ own_bridges after_look(const own_bridges& before, const own_bridges& taken, cons
         const bool had_gateways = entry.index == one.index && entry.has_gateways && has_given_address(seen, one.index);
         entry = {one.index, one.has_gateways || had_gateways};
     }
-    std::erase_if(now, [&](const auto& one) { return !is_there(seen, one.first, one.second.index); });
+    const auto all = now;
+    std::erase_if(now, [&](const auto& one) { return !is_there(seen, all, one.first, one.second.index); });
     return now;
 }
 

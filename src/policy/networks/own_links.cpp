@@ -258,6 +258,29 @@ const model::network_link* own_links::called(std::string_view name) const {
     return link == nullptr || link->name == name ? nullptr : link;
 }
 
+std::uint32_t own_links::network_of(const model::network_link& bridge) const {
+    const auto found = std::ranges::find_if(
+        whose_.bridges, [&](const auto& one) { return one.second.index == bridge.index && bridge.kind == "bridge"; });
+    return found == whose_.bridges.end() ? 0 : found->first;
+}
+
+std::vector<model::network_change> own_links::renames(const model::network_link& own, std::uint32_t vni) const {
+    const auto name = bridge_name(vni);
+    const auto* other = seen_.find(name);
+    std::vector<model::network_change> steps;
+    if (!is_bridge(own) || is_named(own.name) || called(name) || is_name_of_host(name)) {
+        return steps;
+    }
+    if (other != nullptr) {
+        if (network_of(*other) <= vni || is_named(name)) {
+            return steps;
+        }
+        steps.emplace_back(model::rename_link{fmt::format("own{}", other->index), other->index});
+    }
+    steps.emplace_back(model::rename_link{name, own.index});
+    return steps;
+}
+
 bool own_links::is_bridge(const model::network_link& link) const {
     return link.kind == "bridge" && !is_of_host(link);
 }

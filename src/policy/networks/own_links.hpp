@@ -4,6 +4,7 @@
 
 #include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/model/client_network.hpp"
+#include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/policy/networks/own_bridges.hpp"
 
@@ -77,6 +78,12 @@ public:
     // role is to be a port of the network's bridge.
     [[nodiscard]] bool is_own_base(const model::network_link& base, std::uint32_t vni) const;
     [[nodiscard]] const recorded_base* recorded(const model::network_link& base) const { return whose_.find(base); }
+    // The network whose own bridge this is by the record, whatever it is called; 0: of none.
+    [[nodiscard]] std::uint32_t network_of(const model::network_link& bridge) const;
+    // What gives the own bridge of a network its name again. Where another network's own has that, each of the two gets
+    // its own again: the smaller number is the first, and the other bridge is called by its index meanwhile, as what
+    // waits for its name. Empty: it stays, as its name is somebody else's, or the one that it has is the host's.
+    [[nodiscard]] std::vector<model::network_change> renames(const model::network_link& own, std::uint32_t vni) const;
     // What has this as another name, so that nothing can be made that is called so; null: nothing.
     [[nodiscard]] const model::network_link* called(std::string_view name) const;
     // Also by a pattern of ifupdown ("/vxlan*"), unless that begins with what fits anything.

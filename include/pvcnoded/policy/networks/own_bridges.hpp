@@ -31,6 +31,8 @@ using own_bridges = std::map<std::uint32_t, recorded_bridge>;  // by VNI
 
 // 0: none is known.
 [[nodiscard]] int index_of(const own_bridges& all, std::uint32_t vni);
+// It is the own bridge of some network, by whatever name.
+[[nodiscard]] bool has_index(const own_bridges& all, int index);
 
 struct recorded_base {
     static constexpr int coming = 0;  // it is about to be made: whatever index it has then
@@ -57,6 +59,7 @@ using host_ports = std::map<std::string, recorded_port, std::less<>>;
 struct whose_links {
     own_bases bases;
     std::set<std::string, std::less<>> named{};  // by files of the host itself (ifupdown.hpp)
+    own_bridges bridges{};
 
     // The record has this very link; null: it has not.
     [[nodiscard]] const recorded_base* find(const model::network_link& link) const;

@@ -2,6 +2,9 @@
 #include "client_plan_fixture.hpp"
 #include "host_plan_fixture.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace pvc::policy {
 namespace {
 
@@ -72,7 +75,7 @@ TEST(damaged_by_hand, a_bridge_that_somebody_called_otherwise_gets_its_name_back
     EXPECT_EQ(steps_of(plan_network(managed(7), config, kernel.state(), memory, named)).find("call link"),
               std::string::npos);
     kernel.add(link_named("vmbr7", "bridge"));
-    EXPECT_EQ(after_look(record, {}, kernel.state()), own_bridges());
+    EXPECT_EQ(after_look(record, {}, kernel.state()), record) << "it waits for its name";
     EXPECT_EQ(steps_of(plan_network(managed(7), config, kernel.state(), memory, {})).find("call link"),
               std::string::npos);
     // Without a record it is anybody's.
@@ -80,6 +83,106 @@ TEST(damaged_by_hand, a_bridge_that_somebody_called_otherwise_gets_its_name_back
     memory.own_bridge = 0;
     EXPECT_EQ(steps_of(plan_network(managed(7), config, kernel.state(), memory, {})).find("call link"),
               std::string::npos);
+}
+
+struct renamed_bridges {
+    config::node_config config = words_of_one();
+    toy_kernel kernel = bare_host({"eth0"});
+    std::map<std::uint32_t, network_memory> memories{};
+    own_bridges record{};
+
+    explicit renamed_bridges(const std::set<std::uint32_t>& networks) {
+        settle(kernel, config);
+        for (const auto vni : networks) {
+            settle(kernel, managed(vni), config, memories[vni]);
+            const int index = kernel.link(managed(vni).bridge()).index;
+            record[vni] = {index, true};
+            memories[vni] = {};
+            memories[vni].own_bridge = index;
+        }
+    }
+    void call(const std::string& name, std::uint32_t vni) {
+        kernel.apply(model::rename_link{name, record.at(vni).index});
+    }
+    [[nodiscard]] whose_links whose() const {
+        whose_links all;
+        const auto state = kernel.state();
+        all.bridges = record;
+        for (const auto& [vni, one] : record) {
+            const auto* base = state.find(managed(vni).base());
+            all.bases[managed(vni).base()] = {base == nullptr ? 0 : base->index, true};
+        }
+        return all;
+    }
+    // Looks of a daemon, each of which serves all networks; in words what was done.
+    std::string heal() {
+        std::string done;
+        for (int look = 0; look < 5; ++look) {
+            const auto seen = kernel.state();
+            record = after_look(record, {}, seen);
+            for (auto& [vni, memory] : memories) {
+                const auto plan = plan_network(managed(vni), config, seen, memory, whose());
+                network_plan renames;
+                std::ranges::copy_if(plan.steps, std::back_inserter(renames.steps),
+                                     [](const auto& one) { return std::holds_alternative<model::rename_link>(one); });
+                done += steps_of(renames);
+                carry_out(kernel, renames);
+            }
+        }
+        return done;
+    }
+};
+
+TEST(damaged_by_hand, a_bridge_that_is_called_as_another_networks_gets_its_name_back) {
+    for (const bool is_there : {false, true}) {
+        renamed_bridges host(is_there ? std::set<std::uint32_t>{7, 9} : std::set<std::uint32_t>{7});
+        const auto record = host.record;
+        if (is_there) {
+            host.call("vmbr11", 9);
+        }
+        host.call("vmbr9", 7);
+        // It is no network's of that number, and none that was left behind.
+        EXPECT_TRUE(plan_sweep(is_there ? std::set<std::uint32_t>{7, 9} : std::set<std::uint32_t>{7}, host.config,
+                               host.kernel.state(), record, host.whose())
+                        .steps.empty());
+        EXPECT_TRUE(foreign_links(host.config, host.kernel.state(), record, host.whose()).empty());
+        const auto theirs = plan_network(managed(9), host.config, host.kernel.state(), {}, host.whose());
+        EXPECT_EQ(remarks_of(theirs.remarks),
+                  "error network-refused: network 9: vmbr9 is the bridge of network 7, which somebody called so\n");
+        host.heal();
+        for (const auto& [vni, one] : record) {
+            EXPECT_EQ(host.kernel.link(managed(vni).bridge()).index, one.index) << vni;
+        }
+        EXPECT_EQ(host.record, record);
+    }
+}
+
+TEST(damaged_by_hand, bridges_that_exchanged_their_names_get_them_back) {
+    renamed_bridges host({7, 8, 9});
+    const auto record = host.record;
+    host.call("x", 7);
+    host.call("vmbr7", 9);
+    host.call("vmbr9", 8);
+    host.call("vmbr8", 7);
+    host.heal();
+    for (const auto& [vni, one] : record) {
+        EXPECT_EQ(host.kernel.link(managed(vni).bridge()).index, one.index) << vni;
+    }
+    EXPECT_EQ(host.record, record);
+    EXPECT_EQ(host.heal(), "");
+}
+
+TEST(damaged_by_hand, a_bridge_by_another_name_goes_with_its_network) {
+    renamed_bridges host({7, 8});
+    host.call("mine", 7);
+    host.call("vmbr9", 8);
+    EXPECT_TRUE(reach_of_host({}, host.config, host.kernel.state(), host.record).size() ==
+                reach_of_host({7, 8}, host.config, bare_host({"eth0"}).state(), {}).size());
+    carry_out(host.kernel, plan_removal(7, host.config, host.kernel.state(), host.record[7].index, host.whose()));
+    EXPECT_FALSE(host.kernel.has("mine") || host.kernel.has("vxlan7"));
+    EXPECT_TRUE(host.kernel.has("vmbr9"));
+    carry_out(host.kernel, plan_sweep({}, host.config, host.kernel.state(), host.record, host.whose()));
+    EXPECT_FALSE(host.kernel.has("vmbr9") || host.kernel.has("vxlan8"));
 }
 
 }  // namespace
