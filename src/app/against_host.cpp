@@ -142,7 +142,8 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
         auto value = stack.sysctl(key);
         return value ? std::optional(*std::move(value)) : std::nullopt;
     };
-    const auto plan = policy::with_router_settings(policy::plan_host(config, *seen, own.ports), *seen, {}, read);
+    const auto plan = policy::with_router_settings(policy::plan_host(config, *seen, own.ports), *seen, {}, read,
+                                                   policy::sysctl_settings(policy::core_devices_of(config)));
     for (const auto& remark : plan.remarks) {
         out.warnings.push_back(remark.text);
         out.is_possible = out.is_possible && !remark.is_error;

@@ -47,8 +47,9 @@ async::awaitable<void> host_network::make_plan(const model::network_state& seen)
     made_ = policy::made_after_look(std::move(made_), seen);
     plan_ = policy::plan_host(work_.config(), seen, ports);
     if (!is_planted(defect::new_bridge_hears_routers)) {
-        plan_ = policy::with_router_settings(std::move(plan_), seen, made_,
-                                             [this](const std::string& key) { return setting(key); });
+        plan_ = policy::with_router_settings(
+            std::move(plan_), seen, made_, [this](const std::string& key) { return setting(key); },
+            policy::sysctl_settings(policy::core_devices_of(work_.config())));
     }
     const auto are_there = ports;
     for (const auto& unit : plan_.units) {

@@ -19,13 +19,86 @@ namespace {
 constexpr std::string_view ipv6_folder = "net/ipv6/conf/";
 constexpr std::uint8_t of_router_advertisement = 9;  // RTPROT_RA
 constexpr std::string_view ipv6_is_off = "disable_ipv6";
-constexpr std::array<std::string_view, 7> of_routers{
-    ipv6_is_off,    "accept_ra", "accept_ra_defrtr", "accept_ra_pinfo", "accept_ra_rt_info_max_plen",
-    "use_tempaddr", "autoconf",
+constexpr std::array<std::string_view, 11> of_routers{
+    ipv6_is_off,
+    "accept_ra",
+    "accept_ra_defrtr",
+    "accept_ra_pinfo",
+    "accept_ra_rt_info_max_plen",
+    "use_tempaddr",
+    "autoconf",
+    "accept_ra_mtu",
+    "accept_ra_rtr_pref",
+    "accept_ra_min_hop_limit",
+    "accept_ra_rt_info_min_plen",
 };
 
+// For whom a host answers, what it believes, and how it asks: of the device in whose place the bridge is. Not what says
+// how addresses of the link come about (addr_gen_mode): programs that make them do not know of the bridge.
+struct carried_settings {
+    std::string_view folder;
+    std::vector<std::string_view> names;
+};
+const std::vector<carried_settings>& of_hosts() {
+    static const std::vector<std::string_view> of_neighbours{
+        "proxy_delay",
+        "proxy_qlen",
+        "base_reachable_time_ms",
+        "gc_stale_time",
+        "delay_first_probe_time",
+        "retrans_time_ms",
+        "ucast_solicit",
+        "mcast_solicit",
+        "app_solicit",
+        "mcast_resolicit",
+        "unres_qlen_bytes",
+        "anycast_delay",
+        "locktime",
+    };
+    static const std::vector<carried_settings> all{
+        {"net/ipv4/conf/",
+         {"proxy_arp",
+          "proxy_arp_pvlan",
+          "arp_ignore",
+          "arp_announce",
+          "arp_filter",
+          "arp_accept",
+          "arp_notify",
+          "rp_filter",
+          "src_valid_mark",
+          "accept_local",
+          "route_localnet",
+          "forwarding",
+          "bc_forwarding",
+          "accept_redirects",
+          "secure_redirects",
+          "shared_media",
+          "send_redirects",
+          "accept_source_route",
+          "log_martians",
+          "medium_id",
+          "promote_secondaries",
+          "drop_gratuitous_arp",
+          "drop_unicast_in_l2_multicast",
+          "disable_policy",
+          "disable_xfrm",
+          "force_igmp_version"}},
+        {"net/ipv6/conf/",
+         {"proxy_ndp", "accept_redirects", "accept_source_route", "accept_untracked_na", "drop_unsolicited_na",
+          "drop_unicast_in_l2_multicast", "ndisc_notify", "use_oif_addrs_only", "keep_addr_on_down", "force_tllao",
+          "force_mld_version", "disable_policy"}},
+        {"net/ipv4/neigh/", of_neighbours},
+        {"net/ipv6/neigh/", of_neighbours},
+    };
+    return all;
+}
+
+std::string key_of(std::string_view folder, std::string_view link, std::string_view name) {
+    return std::string(folder).append(link).append("/").append(name);
+}
+
 std::string ipv6_key(std::string_view link, std::string_view name) {
-    return std::string(ipv6_folder).append(link).append("/").append(name);
+    return key_of(ipv6_folder, link, name);
 }
 
 // Whether a program took what routers say, in the kernel's place (systemd-networkd, NetworkManager).
@@ -39,8 +112,8 @@ bool has_route_of_program(const model::network_state& seen, const model::network
 class settings_of_ports {
 public:
     settings_of_ports(const host_plan& plan, const model::network_state& seen, const std::set<std::string>& made,
-                      const setting_reader& read)
-        : seen_(seen), read_(read), bridges_(made) {
+                      const setting_reader& read, const std::vector<sysctl_setting>& own)
+        : seen_(seen), read_(read), own_(own), bridges_(made) {
         for (const auto& unit : plan.units) {
             for (const auto& step : unit.steps) {
                 if (const auto* bridge = std::get_if<model::make_bridge>(&step)) {
@@ -73,20 +146,32 @@ public:
                 all.emplace_back(model::set_sysctl{ipv6_key(port->master, name), *wanted});
             }
         }
+        for (const auto& [folder, names] : of_hosts()) {
+            for (const auto name : names) {
+                auto key = key_of(folder, port->master, name);
+                const auto wanted = read_(key_of(folder, from.name, name));
+                const auto has = read_(key_of(folder, bridge == nullptr ? "default" : bridge->name, name));
+                if (wanted && has && wanted != has &&
+                    std::ranges::find(own_, key, &sysctl_setting::key) == own_.end()) {
+                    all.emplace_back(model::set_sysctl{std::move(key), *wanted});
+                }
+            }
+        }
         return all;
     }
 
 private:
     const model::network_state& seen_;
     const setting_reader& read_;
+    const std::vector<sysctl_setting>& own_;
     std::set<std::string> bridges_;
 };
 
 }  // namespace
 
 host_plan with_router_settings(host_plan plan, const model::network_state& seen, const std::set<std::string>& made,
-                               const setting_reader& read) {
-    const settings_of_ports settings(plan, seen, made, read);
+                               const setting_reader& read, const std::vector<sysctl_setting>& own) {
+    const settings_of_ports settings(plan, seen, made, read, own);
     for (auto& unit : plan.units) {
         std::vector<model::network_change> steps;
         for (auto& step : unit.steps) {

@@ -18,12 +18,13 @@ struct initial_value {
 constexpr initial_value v4_values[] = {
     {"accept_redirects", "1", "1"},    {"accept_source_route", "0", "1"}, {"forwarding", "0", "0"},
     {"promote_secondaries", "0", "0"}, {"rp_filter", "0", "0"},           {"send_redirects", "1", "1"},
+    {"arp_ignore", "0", "0"},          {"proxy_arp", "0", "0"},
 };
 constexpr initial_value v6_values[] = {
     {"accept_dad", "0", "1"},      {"accept_ra", "1", "1"},        {"accept_ra_defrtr", "1", "1"},
     {"accept_ra_pinfo", "1", "1"}, {"accept_redirects", "1", "1"}, {"accept_source_route", "0", "0"},
     {"autoconf", "1", "1"},        {"disable_ipv6", "0", "0"},     {"forwarding", "0", "0"},
-    {"use_tempaddr", "0", "0"},
+    {"use_tempaddr", "0", "0"},    {"proxy_ndp", "0", "0"},
 };
 
 constexpr std::string_view folder_of(sysctl_family family) {

@@ -1,6 +1,7 @@
-// How a bridge that this daemon makes takes what routers say: as the device that becomes its port did. A host that
-// takes no router advertisements on its card, or has IPv6 off there, takes none on the bridge, whatever the kernel
-// gives new links. What else is there stays: a bridge that somebody made has its own settings. Pure. README ruling 81.
+// How a bridge that this daemon makes takes what routers and neighbours say, and answers them: as the device that
+// becomes its port did. A host that takes no router advertisements on its card, or has IPv6 off there, takes none on
+// the bridge, whatever the kernel gives new links; one that answers for others there (proxy_arp) does so on the bridge.
+// What else is there stays: a bridge that somebody made has its own settings. Pure. README ruling 81.
 #pragma once
 
 #include "pvcnoded/policy/networks/host_plan.hpp"
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace pvc::policy {
 
@@ -18,9 +20,10 @@ using setting_reader = std::function<std::optional<std::string>(const std::strin
 // The same plan with these settings, each right before a device becomes the port of a bridge that the plan makes, or of
 // one of `made`. None where it reads so already; and of a device whose default route a program made for a router's
 // word (IPv6, protocol "ra") only disable_ipv6: that program does not know of the bridge, and the kernel takes its
-// place.
+// place. `own`: what this daemon sets to values of its own, on whatever link.
 [[nodiscard]] host_plan with_router_settings(host_plan plan, const model::network_state& seen,
-                                             const std::set<std::string>& made, const setting_reader& read);
+                                             const std::set<std::string>& made, const setting_reader& read,
+                                             const std::vector<sysctl_setting>& own = {});
 
 // Bridges that this daemon made and that have had no device yet, after a look and with what was done of a unit.
 [[nodiscard]] std::set<std::string> made_after_look(std::set<std::string> made, const model::network_state& seen);

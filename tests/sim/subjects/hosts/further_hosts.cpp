@@ -37,6 +37,7 @@ public:
         }
         some(2, &further_drawing::draw_filter);
         some(3, &further_drawing::draw_twins);
+        some(3, &further_drawing::draw_proxies);
     }
 
 private:
@@ -201,6 +202,23 @@ private:
             }
         }
         kind("ways of one metric over two cards");
+    }
+
+    // A host that answers for others, and one that is careful of whom it answers.
+    void draw_proxies() {
+        for (const auto& device : {host_.upstream, host_.storage}) {
+            if (device == "tun9") {
+                continue;
+            }
+            for (const auto& [key, value] :
+                 {std::pair("net/ipv4/conf/{}/proxy_arp", "1"), std::pair("net/ipv4/conf/{}/arp_ignore", "2"),
+                  std::pair("net/ipv6/conf/{}/proxy_ndp", "1")}) {
+                if (has(4)) {
+                    host_.settings.push_back({fmt::format(fmt::runtime(key), device), value});
+                }
+            }
+        }
+        kind("answers for others, by settings of a device of the file");
     }
 
     static constexpr int mtu_of_held = 1450;

@@ -185,7 +185,8 @@ private:
         const auto& config = *loaded.config;
         const auto& seen = node().kernel.state();
         const policy::setting_reader read = [&](const std::string& key) { return node().kernel.sysctls().read(key); };
-        const auto plan = policy::with_router_settings(policy::plan_host(config, seen), seen, {}, read);
+        const auto plan = policy::with_router_settings(policy::plan_host(config, seen), seen, {}, read,
+                                                       policy::sysctl_settings(policy::core_devices_of(config)));
         for (const auto& unit : plan.units) {
             for (const auto& step : unit.steps) {
                 all.push_back(model::to_text(step));
@@ -414,9 +415,14 @@ private:
             if (ports.size() != 1 || before_.contains("link " + bridge)) {
                 continue;
             }
-            for (const auto* name : {"disable_ipv6", "accept_ra", "accept_ra_pinfo", "autoconf"}) {
-                const auto before = before_.find(fmt::format("setting net/ipv6/conf/{}/{}", ports.front()->name, name));
-                const auto now = node().kernel.sysctls().read(fmt::format("net/ipv6/conf/{}/{}", bridge, name));
+            for (const auto* name : {"ipv6/conf/{}/disable_ipv6", "ipv6/conf/{}/accept_ra",
+                                     "ipv6/conf/{}/accept_ra_pinfo", "ipv6/conf/{}/autoconf", "ipv6/conf/{}/proxy_ndp",
+                                     "ipv4/conf/{}/proxy_arp", "ipv4/conf/{}/arp_ignore"}) {
+                const auto key_of = [&](std::string_view link) {
+                    return "net/" + fmt::format(fmt::runtime(name), link);
+                };
+                const auto before = before_.find("setting " + key_of(ports.front()->name));
+                const auto now = node().kernel.sysctls().read(key_of(bridge));
                 const bool is_raised = now == "2" && before != before_.end() && before->second == "1";
                 expect(before == before_.end() || is_raised || now == before->second,
                        fmt::format("{} of {} is {}, and was {} on {}", name, bridge, now.value_or("gone"),

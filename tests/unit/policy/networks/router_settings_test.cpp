@@ -90,6 +90,36 @@ TEST(router_settings, as_the_device_had_it) {
     }
 }
 
+// For whom it answers, and what it believes; but for what the daemon sets to values of its own.
+TEST(router_settings, answers_to_neighbours_are_given_where_they_were) {
+    const auto config = config_of(network_words::all_on("eth0"));
+    const auto kernel = bare_host({"eth0"});
+    const values all{{"net/ipv4/conf/eth0/proxy_arp", "1"},     {"net/ipv4/conf/default/proxy_arp", "0"},
+                     {"net/ipv4/conf/eth0/arp_ignore", "1"},    {"net/ipv4/conf/default/arp_ignore", "0"},
+                     {"net/ipv4/conf/eth0/arp_announce", "0"},  {"net/ipv4/conf/default/arp_announce", "0"},
+                     {"net/ipv4/conf/eth0/rp_filter", "1"},     {"net/ipv4/conf/default/rp_filter", "2"},
+                     {"net/ipv6/conf/eth0/proxy_ndp", "1"},     {"net/ipv6/conf/default/proxy_ndp", "0"},
+                     {"net/ipv6/conf/eth0/addr_gen_mode", "1"}, {"net/ipv6/conf/default/addr_gen_mode", "0"},
+                     {"net/ipv4/neigh/eth0/proxy_delay", "0"},  {"net/ipv4/neigh/default/proxy_delay", "80"}};
+    const setting_reader read = [&](const std::string& key) {
+        const auto found = all.find(key);
+        return found == all.end() ? std::nullopt : std::optional(found->second);
+    };
+    const auto plan = with_router_settings(plan_host(config, kernel.state()), kernel.state(), {}, read,
+                                           {{"net/ipv4/conf/brcluster/rp_filter", "0", {}, {}, {}}});
+    std::vector<std::string> set;
+    for (const auto& unit : plan.units) {
+        for (const auto& step : unit.steps) {
+            if (const auto* one = std::get_if<model::set_sysctl>(&step)) {
+                set.push_back(one->key + "=" + one->value);
+            }
+        }
+    }
+    EXPECT_EQ(set, (std::vector<std::string>{
+                       "net/ipv4/conf/brcluster/proxy_arp=1", "net/ipv4/conf/brcluster/arp_ignore=1",
+                       "net/ipv6/conf/brcluster/proxy_ndp=1", "net/ipv4/neigh/brcluster/proxy_delay=0"}));
+}
+
 // Somebody made it, and it has what he gave it; what this daemon made before its device was there is not his.
 TEST(router_settings, a_bridge_that_was_there_keeps_its_own) {
     const auto config = config_of(network_words::all_on("eth0"));
