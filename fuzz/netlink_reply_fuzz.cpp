@@ -1,7 +1,7 @@
 // What the kernel says over a routing socket: the first byte of the input chooses what it is taken for, a datagram or
 // the body of one of its messages.
 // Covers: src/netlink/adapter/replies.cpp src/netlink/adapter/counter_replies.cpp
-// Covers: src/netlink/adapter/function_replies.cpp
+// Covers: src/netlink/adapter/function_replies.cpp src/netlink/adapter/other_replies.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/netlink/replies.hpp"
 

@@ -260,27 +260,32 @@ role_addresses::lost_routes role_addresses::routes_lost_in(const model::network_
     for (const auto& one : added_) {
         const auto* link = seen.find(one.device);
         const auto there = link == nullptr ? std::vector<model::link_address>() : seen.addresses_of(link->index);
-        if (std::ranges::find(there, one.address, &model::link_address::address) == there.end()) {
+        const auto found = std::ranges::find(there, one.address, &model::link_address::address);
+        if (found == there.end()) {
             continue;
         }
         if (auto route = policy::lost_connected_route(seen, *link, one.address)) {
-            lost.emplace_back(one, *std::move(route));
+            auto steps = policy::steps_for_lost(*route, one.device, *found);
+            lost.push_back({one, *std::move(route), std::move(steps)});
         }
     }
     return lost;
 }
 
 async::awaitable<void> role_addresses::add_lost_routes(lost_routes lost, time_point until) {
-    for (auto& [where, route] : lost) {
+    for (auto& [where, route, steps] : lost) {
         if (!may_hold() || !is_wanted(where)) {
             continue;  // it went with its address, or goes
         }
         damages_.tell(message::network_damaged, fmt::format("the {} over {}, of {}, was gone, adding it again",
                                                             model::to_text(route), where.device, where.address.text()));
         const std::string step = "add the " + model::to_text(route) + " over " + where.device;
-        const auto table = policy::table_of(route);
-        model::network_change change = model::add_route{std::move(route), where.device, table};
-        auto added = co_await stack_.apply(std::move(change), std::min(until, action_deadline()));
+        result<void> added;
+        for (auto& change : steps) {
+            if (added) {
+                added = co_await stack_.apply(std::move(change), std::min(until, action_deadline()));
+            }
+        }
         if (added) {
             succeeded(step);
         } else {

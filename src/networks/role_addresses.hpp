@@ -85,7 +85,12 @@ private:
     [[nodiscard]] bool is_stray(const policy::placed_address& where) const;
     [[nodiscard]] bool may_remove_strays() const;
     async::awaitable<void> add_missing(core::session& s);
-    using lost_routes = std::vector<std::pair<policy::placed_address, model::network_route>>;
+    struct lost_route {
+        policy::placed_address where;
+        model::network_route is;
+        std::vector<model::network_change> steps;  // that bring it back
+    };
+    using lost_routes = std::vector<lost_route>;
     // By which the networks of addresses were reached that this daemon has added, and that are there.
     [[nodiscard]] lost_routes routes_lost_in(const model::network_state& seen) const;
     async::awaitable<void> add_lost_routes(lost_routes lost, time_point until);

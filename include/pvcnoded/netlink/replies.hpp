@@ -60,8 +60,12 @@ struct kernel_link {
 // The same, of those that the kernel makes with an address, in the main table; empty: it is none.
 [[nodiscard]] result<std::optional<model::connected_route>> parse_connected_route(std::string_view body);
 
-// Body of RTM_NEWROUTE: the link and the IPv4 address of this machine to which the kernel's own route (table local)
-// leads; empty: it is another one.
+// Body of RTM_NEWADDR: of IPv6, whether it is not used yet, as it is new or another machine may have it, or never, as
+// one has it. `now`: hundredths of seconds that the kernel has run.
+[[nodiscard]] bool is_tentative_address(std::string_view body, std::uint32_t now);
+
+// Body of RTM_NEWROUTE: the link and the address of this machine to which the kernel's own route (table local) leads;
+// empty: it is another one.
 struct local_address {
     int link = 0;
     ip::address address;

@@ -211,7 +211,7 @@ change_work::outcome change_work::operator()(const model::remove_default_route& 
 
 change_work::outcome change_work::operator()(const model::add_route& one) {
     PVC_TRY(const auto found, requests_.need_link(one.device, by_));
-    if (one.route.is_local) {
+    if (one.route.is_local && one.route.protocol == RTPROT_KERNEL) {
         return add_local(found.link.index, one);
     }
     PVC_TRY(const auto answer, requests_.ask(add_route_message(found.link.index, one.route, one.table), by_));
@@ -245,7 +245,7 @@ change_work::outcome change_work::add_moved(int link, const model::add_route& on
     if (!from) {
         return taken;
     }
-    PVC_TRY(const auto all, requests_.all_routes(one.route.to.address.is_v4() ? AF_INET : AF_INET6, by_));
+    PVC_TRY(const auto all, routes_like(one.route));
     bool is_moving = false;
     bool is_first = false;
     bool is_beside = false;  // those over other devices
@@ -292,9 +292,20 @@ change_work::outcome change_work::operator()(const model::remove_route& one) {
     return carry_out(remove_route_message(found->link.index, one.route, one.table), ESRCH);
 }
 
-result<bool> change_work::has(int link, model::network_route route, std::uint32_t table) {
+// Those of its family and type.
+result<kernel_requests::found_routes> change_work::routes_like(const model::network_route& route) {
     const int family = route.to.address.is_v4() ? AF_INET : AF_INET6;
-    PVC_TRY(const auto routes, requests_.all_routes(family, by_));
+    if (!route.is_local) {
+        return requests_.all_routes(family, by_);
+    }
+    kernel_requests::found_routes found;
+    PVC_TRY(auto local, requests_.local_routes(family, by_));
+    found.of_links = std::move(local.given);
+    return found;
+}
+
+result<bool> change_work::has(int link, model::network_route route, std::uint32_t table) {
+    PVC_TRY(const auto routes, routes_like(route));
     const auto is_it = [&](const model::connected_route& there) {
         return there.link == link && there.network == route.to && there.metric == route.metric;
     };

@@ -45,6 +45,7 @@ private:
     outcome carry_out(std::string message, int also = 0);
     outcome add_local(int link, const model::add_route& one);
     outcome add_moved(int link, const model::add_route& one);
+    [[nodiscard]] result<kernel_requests::found_routes> routes_like(const model::network_route& route);
     // Whether the link has exactly this route in the table.
     result<bool> has(int link, model::network_route route, std::uint32_t table);
 

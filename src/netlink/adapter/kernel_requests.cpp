@@ -15,6 +15,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace pvc::netlink {
@@ -47,6 +48,12 @@ public:
 private:
     std::unique_ptr<routing_socket>& socket_;
 };
+
+// As the kernel stamps addresses: since it runs.
+std::uint32_t hundredths_of_kernel() {
+    constexpr duration hundredth = 10ms;
+    return static_cast<std::uint32_t>(async::thread_now().time_since_epoch() / hundredth);
+}
 
 result<void> pass_over(const reply_message& /*one*/) {
     return {};
@@ -205,7 +212,8 @@ result<std::vector<kernel_link>> kernel_requests::links(const errand& by) {
     return found;
 }
 
-result<std::vector<model::link_address>> kernel_requests::addresses(int link, const errand& by) {
+result<std::vector<model::link_address>> kernel_requests::addresses(int link, const errand& by,
+                                                                    std::set<std::pair<int, ip::address>>* tentative) {
     std::vector<model::link_address> found;
     const taker take = [&](const reply_message& one) -> result<void> {
         if (one.type == RTM_NEWADDR) {
@@ -213,10 +221,18 @@ result<std::vector<model::link_address>> kernel_requests::addresses(int link, co
             if (address && (link == 0 || address->link == link)) {
                 found.push_back(*address);
             }
+            if (address && tentative != nullptr && is_tentative_address(one.body, hundredths_of_kernel())) {
+                tentative->emplace(address->link, address->address.address);
+            }
         }
         return {};
     };
-    const auto begin_anew = [&] { found.clear(); };
+    const auto begin_anew = [&] {
+        found.clear();
+        if (tentative != nullptr) {
+            tentative->clear();
+        }
+    };
     PVC_TRY(const auto answer, dump(dump_addresses_message(link), begin_anew, take, by));
     if (answer.error != 0) {
         const errc code = answer.error == ENODEV ? errc::not_found : errc::io;
@@ -319,20 +335,33 @@ result<std::vector<model::link_neighbour>> kernel_requests::neighbours(const err
     return found;
 }
 
-result<std::vector<local_address>> kernel_requests::local_addresses(const errand& by) {
-    std::vector<local_address> found;
+result<kernel_requests::found_local> kernel_requests::local_routes(int family, const errand& by) {
+    found_local found;
+    std::map<int, std::size_t> count;  // by link
     const taker take = [&](const reply_message& one) -> result<void> {
-        if (one.type == RTM_NEWROUTE) {
-            PVC_TRY(const auto local, parse_local_route(one.body));
-            if (local) {
-                found.push_back(*local);
+        if (one.type != RTM_NEWROUTE || !one.body.starts_with(static_cast<char>(family))) {
+            return {};
+        }
+        PVC_TRY(const auto local, parse_local_route(one.body));
+        if (local) {
+            found.addresses.push_back(*local);
+            return {};
+        }
+        PVC_TRY(const auto given, parse_link_routes(one.body));
+        for (const auto& route : given) {
+            if (count[route.link]++ < model::link_routes_max) {
+                found.given.push_back(route);
             }
         }
         return {};
     };
-    const auto begin_anew = [&] { found.clear(); };
-    PVC_TRY(const auto answer, dump(dump_local_routes_message(), begin_anew, take, by));
-    if (answer.error != 0 && answer.error != ENOENT) {  // without any there is no table
+    const auto begin_anew = [&] {
+        found = {};
+        count.clear();
+    };
+    PVC_TRY(const auto answer, dump(dump_local_routes_message(family), begin_anew, take, by));
+    const bool is_none = answer.error == ENOENT || answer.error == EOPNOTSUPP || answer.error == EAFNOSUPPORT;
+    if (answer.error != 0 && !is_none) {  // without any there is no table
         return failure(errc::io, "local routes", answer.cause());
     }
     return found;

@@ -17,7 +17,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pvc::netlink {
@@ -61,8 +63,9 @@ public:
     // One that has to be there: else not_found, with its name.
     [[nodiscard]] result<kernel_link> need_link(const std::string& name, const errand& by);
     [[nodiscard]] result<std::vector<kernel_link>> links(const errand& by);
-    // Of one link, 0: of all. Errors: not_found also.
-    [[nodiscard]] result<std::vector<model::link_address>> addresses(int link, const errand& by);
+    // Of one link, 0: of all. Errors: not_found also. `tentative`: those of IPv6 that are not used yet, or never.
+    [[nodiscard]] result<std::vector<model::link_address>> addresses(
+        int link, const errand& by, std::set<std::pair<int, ip::address>>* tentative = nullptr);
     [[nodiscard]] result<std::vector<model::default_route>> default_routes(const errand& by);
     // Of one family (AF_INET, AF_INET6).
     struct found_routes {
@@ -75,8 +78,13 @@ public:
     [[nodiscard]] result<found_routes> all_routes(int family, const errand& by);
     // That somebody entered: of each link up to model::link_neighbours_max.
     [[nodiscard]] result<std::vector<model::link_neighbour>> neighbours(const errand& by);
-    // Those of IPv4 of which the kernel takes packets (table local).
-    [[nodiscard]] result<std::vector<local_address>> local_addresses(const errand& by);
+    // Of one family: those of which the kernel takes packets (table local), and what somebody made of that kind, in
+    // whatever table: of each link up to model::link_routes_max.
+    struct found_local {
+        std::vector<local_address> addresses;
+        std::vector<model::link_route> given;
+    };
+    [[nodiscard]] result<found_local> local_routes(int family, const errand& by);
     // On which somebody has packets looked at as they come or go.
     [[nodiscard]] result<std::vector<int>> filtered_links(const errand& by);
 

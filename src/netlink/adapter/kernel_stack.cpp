@@ -20,29 +20,38 @@ namespace pvc::netlink {
 
 namespace {
 
-// In a VRF, and while a link is down, the kernel has them elsewhere, or not at all.
+using placed_addresses = std::set<std::pair<int, ip::address>>;
+
+// In a VRF, and while a link is down, the kernel has them elsewhere, or not at all. Of IPv6 also while nothing is in
+// its plug, and before it is known whether somebody else has it; old kernels have its routes over the loopback device.
 void mark_taken(std::vector<model::link_address>& addresses, const std::vector<local_address>& local,
-                const std::map<int, const model::network_link*>& links) {
-    std::set<std::pair<int, ip::address>> taken;
+                const placed_addresses& tentative, const std::map<int, const model::network_link*>& links) {
+    placed_addresses taken;
     for (const auto& one : local) {
-        taken.emplace(one.link, one.address);
+        taken.emplace(one.address.is_v4() ? one.link : 0, one.address);
     }
     for (auto& one : addresses) {
         const auto link = links.find(one.link);
-        const bool is_usual =
-            one.address.address.is_v4() && link != links.end() && link->second->is_up && link->second->master == 0;
-        one.is_taken = !is_usual || taken.contains({one.link, one.address.address});
+        const bool is_used = one.address.address.is_v4() || (link != links.end() && link->second->is_running &&
+                                                             !tentative.contains({one.link, one.address.address}));
+        const bool is_usual = is_used && link != links.end() && link->second->is_up && link->second->master == 0;
+        one.is_taken = !is_usual || taken.contains({one.address.address.is_v4() ? one.link : 0, one.address.address});
     }
 }
 
 // On a pool thread.
 result<model::network_state> look_at_all(kernel_requests& requests, const errand& by) {
     PVC_TRY(auto found, requests.links(by));
-    PVC_TRY(auto addresses, requests.addresses(0, by));
-    PVC_TRY(const auto local, requests.local_addresses(by));
+    placed_addresses tentative;
+    PVC_TRY(auto addresses, requests.addresses(0, by, &tentative));
+    PVC_TRY(auto local, requests.local_routes(AF_INET, by));
+    PVC_TRY(auto local_v6, requests.local_routes(AF_INET6, by));
+    std::ranges::move(local_v6.addresses, std::back_inserter(local.addresses));
     PVC_TRY(auto routes, requests.routes(AF_INET, by));
     PVC_TRY(auto routes_v6, requests.routes(AF_INET6, by));
     std::ranges::move(routes_v6.of_links, std::back_inserter(routes.of_links));
+    std::ranges::move(local.given, std::back_inserter(routes.of_links));
+    std::ranges::move(local_v6.given, std::back_inserter(routes.of_links));
     std::ranges::move(routes_v6.connected, std::back_inserter(routes.connected));
     PVC_TRY(auto neighbours, requests.neighbours(by));
     PVC_TRY(const auto filtered, requests.filtered_links(by));
@@ -58,7 +67,7 @@ result<model::network_state> look_at_all(kernel_requests& requests, const errand
         names.emplace(links.back().index, links.back().name);
         by_index.emplace(links.back().index, &links.back());
     }
-    mark_taken(addresses, local, by_index);
+    mark_taken(addresses, local.addresses, tentative, by_index);
     for (auto& one : addresses) {
         if (one.settings.label == names[one.link]) {
             one.settings.label.clear();

@@ -472,11 +472,10 @@ std::string dump_routes_message() {
     return made.text();
 }
 
-std::string dump_local_routes_message() {
+std::string dump_local_routes_message(int family) {
     builder made(RTM_GETROUTE, dumps);
     auto& head = made.header<rtmsg>();
-    head.rtm_family = AF_INET;
-    head.rtm_table = RT_TABLE_LOCAL;
+    head.rtm_family = static_cast<std::uint8_t>(family);
     head.rtm_type = RTN_LOCAL;
     return made.text();
 }

@@ -70,8 +70,8 @@ enum class beside_others : std::uint8_t { none, stay, give_way, follow };
 [[nodiscard]] std::string dump_addresses_message(int link);
 // IPv4, the main table.
 [[nodiscard]] std::string dump_routes_message();
-// IPv4, those to this machine's own addresses.
-[[nodiscard]] std::string dump_local_routes_message();
+// Of one family, all tables: those by which this machine takes packets itself.
+[[nodiscard]] std::string dump_local_routes_message(int family);
 // Of one family, all tables.
 [[nodiscard]] std::string dump_link_routes_message(int family);
 

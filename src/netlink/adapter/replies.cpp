@@ -493,7 +493,8 @@ result<std::vector<model::link_route>> parse_link_routes(std::string_view body) 
     }
     std::vector<model::link_route> found;
     const bool is_v4 = head->rtm_family == AF_INET;
-    const bool is_somebodys = (is_v4 || head->rtm_family == AF_INET6) && head->rtm_type == RTN_UNICAST &&
+    const bool is_local = head->rtm_type == RTN_LOCAL;
+    const bool is_somebodys = (is_v4 || head->rtm_family == AF_INET6) && (is_local || head->rtm_type == RTN_UNICAST) &&
                               (head->rtm_flags & RTM_F_CLONED) == 0 && head->rtm_protocol != RTPROT_KERNEL &&
                               head->rtm_protocol != RTPROT_REDIRECT && head->rtm_protocol != RTPROT_RA;
     if (!is_somebodys) {
@@ -515,6 +516,7 @@ result<std::vector<model::link_route>> parse_link_routes(std::string_view body) 
     route.is.protocol = head->rtm_protocol;
     route.is.tos = head->rtm_tos;
     route.is.settings = parts.settings;
+    route.is.is_local = is_local;
     route.table = parts.table;
     route.more = head->rtm_src_len != 0 ? "it is for packets of one source" : parts.more;
     if (parts.several.empty()) {
@@ -556,31 +558,19 @@ result<std::optional<local_address>> parse_local_route(std::string_view body) {
     if (!head) {
         return malformed("a route");
     }
-    if (head->rtm_family != AF_INET || head->rtm_type != RTN_LOCAL || head->rtm_dst_len != 32) {
+    const int length = head->rtm_family == AF_INET ? 32 : 128;
+    if ((head->rtm_family != AF_INET && head->rtm_family != AF_INET6) || head->rtm_type != RTN_LOCAL ||
+        head->rtm_dst_len != length || head->rtm_protocol != RTPROT_KERNEL) {
         return std::nullopt;
     }
     route_parts parts;
+    parts.family = head->rtm_family;
     parts.table = head->rtm_table;
     if (!take_route(parts, body.substr(sizeof(rtmsg)))) {
         return malformed("a route");
     }
     const bool is_one = parts.table == RT_TABLE_LOCAL && parts.link != 0 && parts.to;
     return is_one ? std::optional(local_address{parts.link, *parts.to}) : std::nullopt;
-}
-
-result<int> parse_filtering_queue(std::string_view body) {
-    const auto head = read_as<tcmsg>(body);
-    if (!head) {
-        return malformed("a queue");
-    }
-    std::string kind;
-    const bool is_well = read_all(body.substr(sizeof(tcmsg)), [&](const attribute& one) {
-        return one.type != TCA_KIND || put_text(kind, one.value);
-    });
-    if (!is_well) {
-        return malformed("a queue");
-    }
-    return (kind == "ingress" || kind == "clsact") && head->tcm_ifindex > 0 ? head->tcm_ifindex : 0;
 }
 
 }  // namespace pvc::netlink

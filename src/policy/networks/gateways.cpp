@@ -192,7 +192,8 @@ std::vector<host_reach> reach_of_host(const std::set<std::uint32_t>& networks, c
         }
     }
     for (const auto& one : seen.link_routes()) {
-        const bool is_there = one.table == model::main_table && is_by_hand(one.is) && !is_whole_range(one.is.to);
+        const bool is_there =
+            one.table == model::main_table && is_by_hand(one.is) && !is_whole_range(one.is.to) && !one.is.is_local;
         const bool is_by_primary = one.is.gateway && floating.contains(*one.is.gateway);
         if (is_there && !is_by_primary && is_hosts(one.link)) {
             add({one.is.to, one.is.gateway.has_value(), std::string(seen.name_of(one.link))});

@@ -160,16 +160,17 @@ std::optional<model::network_route> lost_connected_route(const model::network_st
     const auto there = seen.addresses_of(link.index);
     const auto found = std::ranges::find(there, address, &model::link_address::address);
     if (link.is_up && found != there.end() && !found->is_taken) {
-        constexpr int of_host = 32;
+        const int of_host = address.address.is_v4() ? 32 : 128;
         return model::network_route{.to = {address.address, of_host},
-                                    .source = address.address,
-                                    .scope = model::host_scope,
+                                    .source = address.address.is_v4() ? std::optional(address.address) : std::nullopt,
+                                    .scope = address.address.is_v4() ? model::host_scope : model::universe_scope,
                                     .protocol = made_by_kernel,
                                     .is_local = true};
     }
     const auto network = model::connected_network(address);
     const auto is_the_same = [&](const model::link_route& one) {
-        return one.link == link.index && one.table == model::main_table && !one.is.gateway && one.is.to == *network;
+        return one.link == link.index && one.table == model::main_table && !one.is.gateway && !one.is.is_local &&
+               one.is.to == *network;
     };
     if (!link.is_up || !network || seen.has_connected_route(link.index, *network) ||
         std::ranges::any_of(seen.link_routes(), is_the_same) || is_planted(defect::connected_route_lost)) {
@@ -185,13 +186,43 @@ std::optional<model::network_route> lost_connected_route(const model::network_st
     return route;
 }
 
+std::vector<network_change> steps_for_lost(const model::network_route& route, const std::string& device,
+                                           const model::link_address& of) {
+    if (route.is_local && route.to.address.is_v6()) {
+        return {model::remove_address{device, of.address, of.peer}, added_again(of, device)};
+    }
+    return {model::add_route{route, device, table_of(route)}};
+}
+
+std::vector<host_unit> units_of_lost_routes(const model::network_state& seen, const model::network_link& bridge,
+                                            const std::vector<host_address>& own) {
+    std::vector<host_unit> units;
+    for (const auto& one : seen.addresses_of(bridge.index)) {
+        const bool is_own = std::ranges::find(own, one.address) != own.end();
+        if (!is_own && (one.is_taken || one.address.address.is_v6())) {
+            continue;
+        }
+        if (const auto route = lost_connected_route(seen, bridge, one.address)) {
+            units.push_back(
+                {fmt::format("{}route to {} on {}", route->is_local ? "local " : "", route->to.text(), bridge.name),
+                 steps_for_lost(*route, bridge.name, one)});
+        }
+    }
+    return units;
+}
+
 std::optional<network_remark> remark_of_untaken(const config::node_config& config, const model::network_state& seen) {
     std::string all;
     for (const auto& one : seen.addresses()) {
         const auto name = seen.name_of(one.link);
         const bool is_hosts_bridge =
             std::ranges::find(config.host_bridges, name, &config::host_bridge::name) != config.host_bridges.end();
-        if (!one.is_taken && !is_hosts_bridge && !model::vni_of(name, "vmbr")) {
+        const auto& all_networks = config.networks;
+        const bool is_own = all_networks.cluster.address == one.address ||
+                            all_networks.storage.address == one.address || all_networks.upstream.address == one.address;
+        const bool is_repaired = (is_hosts_bridge && (one.address.address.is_v4() || is_own)) ||
+                                 (model::vni_of(name, "vmbr") && one.is_global());
+        if (!one.is_taken && !is_repaired) {
             all += fmt::format("{}{} on {}", all.empty() ? "" : ", ", one.address.text(), name);
         }
     }
@@ -316,7 +347,8 @@ std::string reached_without(const std::string& bridge, const model::network_stat
         }
     }
     for (const auto& one : seen.link_routes()) {
-        if (one.table == model::main_table && !one.is.is_default() && is_other_way(one.link, one.is.to)) {
+        if (one.table == model::main_table && !one.is.is_default() && !one.is.is_local &&
+            is_other_way(one.link, one.is.to)) {
             return std::string(seen.name_of(one.link));
         }
     }

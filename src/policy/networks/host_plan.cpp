@@ -77,7 +77,6 @@ private:
     [[nodiscard]] std::string misplaced(const config::host_bridge& bridge, const network_link& device) const;
     void leave_out_misplaced();
     void plan_bridge(const config::host_bridge& bridge);
-    void plan_connected(const network_link& bridge, const host_address& address);
     [[nodiscard]] bool comes_with_port(const std::string& bridge, const host_address& address) const;
     [[nodiscard]] bool is_foreign(const std::string& bridge) const { return !why_no_bridge(seen_, bridge).empty(); }
     [[nodiscard]] std::optional<network_remark> why_no_port(const config::host_bridge& bridge,
@@ -265,11 +264,11 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
     for (const auto& address : addresses_.at(bridge.name).own) {
         const auto present = link == nullptr ? std::vector<link_address>() : seen_.addresses_of(link->index);
         const auto over = moves_.contains(bridge.name) ? "" : reached_without(bridge.name, seen_, address);
-        if (std::ranges::find(present, address, &link_address::address) != present.end()) {
-            plan_connected(*link, address);
-        } else if (comes_with_port(bridge.name, address)) {
+        if (std::ranges::find(present, address, &link_address::address) != present.end() ||
+            comes_with_port(bridge.name, address)) {
             continue;
-        } else if (!over.empty()) {
+        }
+        if (!over.empty()) {
             remark(message::network_device_configured, true,
                    fmt::format("{} is not added on {}, which has no port: this host reaches its network over {}, and "
                                "would lose it; nor are addresses of the primary in that network",
@@ -278,6 +277,10 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
             add_unit(fmt::format("address {} on {}", address.text(), bridge.name),
                      {model::add_address{bridge.name, address}});
         }
+    }
+    if (link != nullptr) {
+        std::ranges::move(units_of_lost_routes(seen_, *link, addresses_.at(bridge.name).own),
+                          std::back_inserter(plan_.units));
     }
     const auto* device = seen_.find(bridge.device);
     // What a bridge sends its port has to carry: a kernel does not look.
@@ -301,14 +304,6 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
         const bool needs_device = device != nullptr && device->mtu < mtu;
         add_unit("MTU of " + bridge.name, {model::set_mtu{bridge.name, mtu}},
                  needs_device ? "MTU of " + device->name : "");
-    }
-}
-
-// The kernel makes it with the address; who flushes a table takes it away, and then nobody of the network is reached.
-void host_planner::plan_connected(const network_link& bridge, const host_address& address) {
-    if (const auto route = lost_connected_route(seen_, bridge, address)) {
-        add_unit(fmt::format("{}route to {} on {}", route->is_local ? "local " : "", route->to.text(), bridge.name),
-                 {model::add_route{*route, bridge.name, table_of(*route)}});
     }
 }
 

@@ -43,7 +43,8 @@ std::vector<link_address> taken_out(std::vector<link_address>& all, Wanted wante
 }
 
 std::string route_text(const link_route& route) {
-    return to_text(route.is) + (route.table == model::main_table ? "" : fmt::format(" of table {}", route.table));
+    const bool is_usual = route.table == (route.is.is_local ? model::local_table : model::main_table);
+    return to_text(route.is) + (is_usual ? "" : fmt::format(" of table {}", route.table));
 }
 
 class mover {
@@ -227,6 +228,9 @@ model::network_route mover::as_it_comes(const link_route& route) const {
         return found->is;
     }
     auto coming = route.is;
+    if (route.is.is_local) {
+        return coming;  // no packet takes its source from it
+    }
     if (const auto source = source_to_name(route.is, seen_.addresses_of(device_.index), there_)) {
         coming.source = source;
     }
@@ -289,7 +293,7 @@ bool mover::is_made_there(const link_route& route) const {
         return one.settings.has_route() && !one.peer && model::connected_network(one.address) == route.is.to &&
                (is_usual ? metric_of_ipv6 : one.settings.metric) == route.is.metric;
     };
-    return !route.is.is_by_gateway() && route.table == model::main_table && route.is.tos == 0 &&
+    return !route.is.is_by_gateway() && !route.is.is_local && route.table == model::main_table && route.is.tos == 0 &&
            (std::ranges::any_of(coming_, makes_it) ||
             std::ranges::any_of(seen_.addresses_of(bridge_index_), makes_it) ||
             std::ranges::any_of(bridge_.own, [&](const host_address& own) { return makes_it({.address = own}); }));
@@ -351,7 +355,7 @@ void mover::sort_routes() {
                 continue;
             }
             (is_made_there(route) ? made_there_ : plan_.routes).push_back(route);
-            if (!has_gateway) {
+            if (!has_gateway && !route.is.is_local) {
                 reached_.push_back(route.is.to);
             }
         }

@@ -40,6 +40,14 @@ network_route way_to(std::string_view to, std::string_view gateway = {}, std::ui
             .scope = gateway.empty() && at(to).address.is_v4() ? link_scope : universe_scope};
 }
 
+// ip route add local
+network_route taken_here(std::string_view to) {
+    auto route = way_to(to, {}, at(to).address.is_v4() ? 0 : 1024);
+    route.scope = at(to).address.is_v4() ? host_scope : universe_scope;
+    route.is_local = true;
+    return route;
+}
+
 TYPED_TEST(network_moves, a_route_is_never_nowhere) {
     this->bench.run([this]() -> awaitable<void> {
         co_await this->two_that_are_alike();
@@ -49,10 +57,10 @@ TYPED_TEST(network_moves, a_route_is_never_nowhere) {
         auto several_of_six = way_to("fd78::/48", {}, 1024);
         several_of_six.ways = {{.gateway = address("fd00::250")}, {.gateway = address("fd00::251"), .weight = 2}};
         for (const auto table : {main_table, std::uint32_t{100}, std::uint32_t{1000}}) {
-            for (const auto& route :
-                 {way_to("198.51.100.0/24"), way_to("0.0.0.0/0", "10.0.0.250"), way_to("10.77.0.0/16", "10.0.0.250", 7),
-                  several, way_to("fd99::/64", {}, 100), way_to("::/0", "fd00::250", 1024),
-                  way_to("fd77::/48", "fd00::250", 5), several_of_six}) {
+            for (const auto& route : {way_to("198.51.100.0/24"), way_to("0.0.0.0/0", "10.0.0.250"),
+                                      way_to("10.77.0.0/16", "10.0.0.250", 7), several, way_to("fd99::/64", {}, 100),
+                                      way_to("::/0", "fd00::250", 1024), way_to("fd77::/48", "fd00::250", 5),
+                                      several_of_six, taken_here("192.0.2.0/24"), taken_here("fd92::/64")}) {
                 co_await this->done(add_route{route, "eth0", table});
                 auto there = co_await this->where_is(route, table);
                 EXPECT_EQ(there, "eth0") << to_text(route);

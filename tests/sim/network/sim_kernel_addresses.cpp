@@ -240,6 +240,9 @@ void sim_kernel::flush_local_routes() {
         for (auto& entry : one.v4) {
             entry.is.is_taken = false;
         }
+        for (auto& entry : one.v6) {
+            entry.is.is_taken = !entry.is.is_global();
+        }
     }
     settle();
 }
@@ -253,7 +256,8 @@ bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
         return is_within(gateway, {one.is.peer.value_or(one.is.address.address), one.is.address.prefix});
     };
     const auto leads_to_it = [&](const route_entry& one) {
-        return one.is.link == over.is.index && !one.is.is.is_by_gateway() && is_within(gateway, one.is.is.to);
+        return one.is.link == over.is.index && !one.is.is.is_by_gateway() && !one.is.is.is_local &&
+               is_within(gateway, one.is.is.to);
     };
     return over.is.is_up && !answers(gateway) &&
            (std::ranges::any_of(gateway.is_v6() ? over.v6 : over.v4, is_inside_of) ||
@@ -272,7 +276,8 @@ bool sim_kernel::is_of_address(const device& over, const model::network_route& r
 
 result<void> sim_kernel::add_route(const model::network_route& wanted, device& over, std::uint32_t table,
                                    const std::string& moves_from) {
-    if (wanted.is_local) {
+    constexpr std::uint8_t of_kernel = 2;
+    if (wanted.is_local && wanted.protocol == of_kernel) {
         for (auto& entry : over.v4) {
             entry.is.is_taken = entry.is.is_taken || entry.is.address.address == wanted.to.address;
         }

@@ -100,6 +100,19 @@ using device_names = std::vector<std::pair<std::string, std::string>>;
                                                                        const model::network_link& link,
                                                                        const host_address& address);
 
+// What brings it back. Of IPv6 the address goes and comes again: a route that somebody made to it would stay when the
+// address goes, and the host would take packets of whoever has it then.
+[[nodiscard]] std::vector<model::network_change> steps_for_lost(const model::network_route& route,
+                                                                const std::string& device,
+                                                                const model::link_address& of);
+
+// The kernel makes them with the addresses of a bridge; who flushes a table takes them away, and then nobody of the
+// network is reached, or no packet is taken. Of others than the `own` ones only the latter, and of IPv4 alone: an
+// address that somebody gave to it is not taken away for a moment.
+[[nodiscard]] std::vector<host_unit> units_of_lost_routes(const model::network_state& seen,
+                                                          const model::network_link& bridge,
+                                                          const std::vector<host_address>& own);
+
 [[nodiscard]] constexpr std::uint32_t table_of(const model::network_route& route) {
     return route.is_local ? model::local_table : model::main_table;
 }

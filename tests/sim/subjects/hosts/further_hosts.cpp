@@ -38,6 +38,7 @@ public:
         some(2, &further_drawing::draw_filter);
         some(3, &further_drawing::draw_twins);
         some(3, &further_drawing::draw_proxies);
+        some(2, &further_drawing::draw_taken);
     }
 
 private:
@@ -219,6 +220,16 @@ private:
             }
         }
         kind("answers for others, by settings of a device of the file");
+    }
+
+    // ip route add local
+    void draw_taken() {
+        address(host_.upstream, "198.18.6.1/24");  // without one its routes go with the last of the primary's
+        host_.routes.push_back(
+            {host_.upstream,
+             {.to = *parse_host_address("198.18.7.0/24"), .scope = model::host_scope, .is_local = true},
+             model::local_table});
+        kind("a network whose packets the host takes over a device of the file");
     }
 
     static constexpr int mtu_of_held = 1450;

@@ -394,7 +394,8 @@ std::string commands_of(const drawn_link& link) {
 
 std::string command_of(const drawn_route& route) {
     const bool is_dhcp = route.is.protocol == protocol_of_dhcp;
-    std::string all = fmt::format("ip route append {}{}", route.is.is_default() ? "default" : route.is.to.text(),
+    std::string all = fmt::format("ip route append {}{}{}", route.is.is_local ? "local " : "",
+                                  route.is.is_default() ? "default" : route.is.to.text(),
                                   route.is.gateway ? " via " + route.is.gateway->to_string() : "");
     for (const auto& way : route.is.ways) {
         all += fmt::format(" nexthop via {} dev {}", way.gateway->to_string(), route.device);

@@ -35,6 +35,33 @@ TEST(damaged_by_hand, the_routes_to_its_own_addresses_come_back) {
     EXPECT_EQ(steps_of(plan_host(config, kernel.state())), "");
 }
 
+// Of IPv6 an address that is the daemon's goes for a moment, and nobody else's does.
+TEST(damaged_by_hand, what_is_moved_to_a_bridge_takes_its_packets_again) {
+    const auto config = words_of_one();
+    auto kernel = bare_host({"eth0"});
+    settle(kernel, config);
+    kernel.add_address("brcluster", "203.0.113.7/32");
+    kernel.add_address("brcluster", "fd55::7/64");
+    kernel.flush_local_routes();
+    const auto plan = plan_host(config, kernel.state());
+    EXPECT_NE(steps_of(plan).find("add local route 203.0.113.7/32 (source 203.0.113.7) on brcluster"),
+              std::string::npos)
+        << steps_of(plan);
+    EXPECT_EQ(steps_of(plan).find("fd55"), std::string::npos) << steps_of(plan);
+    EXPECT_NE(remarks_of(plan.remarks).find("takes no packets for fd55::7/64 on brcluster"), std::string::npos);
+    // The daemon's own.
+    const auto state = kernel.state();
+    const auto units = units_of_lost_routes(state, *state.find("brcluster"), {*parse_host_address("fd55::7/64")});
+    std::string steps;
+    for (const auto& unit : units) {
+        for (const auto& one : unit.steps) {
+            steps += to_text(one) + ", ";
+        }
+    }
+    EXPECT_NE(steps.find("remove fd55::7/64 from brcluster, add fd55::7/64 to brcluster, "), std::string::npos)
+        << steps;
+}
+
 TEST(damaged_by_hand, arp_is_switched_on_again) {
     const auto config = words_of_one();
     auto kernel = bare_host({"eth0"});

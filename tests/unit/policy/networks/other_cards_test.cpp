@@ -69,5 +69,20 @@ TEST(moves_beside_cards, a_route_beside_one_of_its_metric_over_another_card) {
     }
 }
 
+// ip route add local 192.0.2.0/24 dev eth0
+TEST(moves_beside_cards, a_network_that_somebody_had_taken_here) {
+    auto kernel = two_cards();
+    const model::network_route taken{
+        .to = *parse_host_address("192.0.2.0/24"), .scope = model::host_scope, .is_local = true};
+    kernel.add_route("eth0", {.is = taken, .table = model::local_table});
+    kernel.add_route("eth0", {.is = taken});
+    const auto plan = settle(kernel, config_of(all_on_eth0()));
+    EXPECT_EQ(remarks_of(plan.remarks).find("cannot be moved"), std::string::npos);
+    EXPECT_NE(remarks_of(plan.remarks).find("local route 192.0.2.0/24 of table 254, local route 192.0.2.0/24"),
+              std::string::npos)
+        << remarks_of(plan.remarks);
+    EXPECT_EQ(routes_over(kernel), words_of(2, "local route 192.0.2.0/24 on brcluster"));
+}
+
 }  // namespace
 }  // namespace pvc::policy

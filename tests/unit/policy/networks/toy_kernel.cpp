@@ -139,7 +139,8 @@ bool toy_kernel::reaches(const model::network_link& link, const ip::address& gat
                            std::ranges::find(lost_, model::connected_route{link.index, *network}) == lost_.end());
                }) ||
            std::ranges::any_of(routes_, [&](const auto& route) {
-               return route.link == link.index && !route.is.is_by_gateway() && is_in(gateway, route.is.to);
+               return route.link == link.index && !route.is.is_by_gateway() && !route.is.is_local &&
+                      is_in(gateway, route.is.to);
            });
 }
 
@@ -148,7 +149,8 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
     if (link == nullptr || !link->is_up) {
         return "device not there or down";
     }
-    if (wanted.is_local) {
+    constexpr std::uint8_t of_kernel = 2;
+    if (wanted.is_local && wanted.protocol == of_kernel) {
         for (auto& one : addresses_) {
             one.is_taken = one.is_taken || (one.link == link->index && one.address.address == wanted.to.address);
         }
@@ -506,7 +508,7 @@ std::vector<model::connected_route> toy_kernel::connected_routes() const {
 
 void toy_kernel::flush_local_routes() {
     for (auto& one : addresses_) {
-        one.is_taken = !one.address.address.is_v4();
+        one.is_taken = false;
     }
 }
 

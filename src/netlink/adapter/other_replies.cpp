@@ -1,0 +1,49 @@
+// Of addresses, queues and rules what a look takes from them beside links and routes.
+#include "adapter/attributes.hpp"
+#include "pvcnoded/netlink/replies.hpp"
+
+#include <fmt/format.h>
+
+#include <linux/fib_rules.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+namespace pvc::netlink {
+
+// The kernel makes its route to an address of IPv6 a moment after that is there, on a thread of its own.
+bool is_tentative_address(std::string_view body, std::uint32_t now) {
+    constexpr std::uint32_t moment = 300;
+    const auto head = read_as<ifaddrmsg>(body);
+    std::uint32_t flags = head ? head->ifa_flags : 0;
+    bool is_new = false;
+    attributes all(body.substr(std::min(body.size(), sizeof(ifaddrmsg))));
+    while (const auto one = all.next()) {
+        if (one->type == IFA_FLAGS) {
+            flags = read_as<std::uint32_t>(one->value).value_or(flags);
+        } else if (one->type == IFA_CACHEINFO) {
+            const auto times = read_as<ifa_cacheinfo>(one->value);
+            is_new = times && now - times->cstamp < moment;
+        }
+    }
+    return is_new || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0;
+}
+
+result<int> parse_filtering_queue(std::string_view body) {
+    const auto head = read_as<tcmsg>(body);
+    if (!head) {
+        return malformed("a queue");
+    }
+    std::string kind;
+    const bool is_well = read_all(body.substr(sizeof(tcmsg)), [&](const attribute& one) {
+        return one.type != TCA_KIND || put_text(kind, one.value);
+    });
+    if (!is_well) {
+        return malformed("a queue");
+    }
+    return (kind == "ingress" || kind == "clsact") && head->tcm_ifindex > 0 ? head->tcm_ifindex : 0;
+}
+
+}  // namespace pvc::netlink

@@ -1,0 +1,65 @@
+// Of which addresses the real kernel takes packets (table local) (networking.md 3.1).
+#include "contract/netlink/real_network.hpp"
+
+#include <algorithm>
+
+namespace pvc::contract {
+namespace {
+
+using namespace model;
+
+class kernel_table_local : public network_suite<real_network> {
+protected:
+    // "10.0.0.1/24 fd00::1/64": of which none are taken; but for those of the link.
+    awaitable<std::string> untaken() {
+        const auto seen = co_await look();
+        std::string text;
+        for (const auto& one : seen.addresses()) {
+            if (!one.is_taken && one.is_global()) {
+                text += (text.empty() ? "" : " ") + one.address.text();
+            }
+        }
+        co_return text;
+    }
+};
+
+TEST_F(kernel_table_local, addresses_of_both_families) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        EXPECT_TRUE(co_await becomes_running("eth0", true));
+        const add_address v4{"eth0", at("10.0.0.1/24")};
+        const add_address v6{"eth0", at("fd00::1/64")};
+        co_await done(v4);
+        co_await done(v6);
+        // One that nobody is sure of yet is none of them.
+        ip_command("address add fd00::2/64 dev eth0");
+        auto all = co_await untaken();
+        EXPECT_EQ(all, "");
+        ip_command("address del fd00::2/64 dev eth0");
+        ip_command("route flush table local");
+        ip_command("-6 route flush table local");
+        all = co_await untaken();
+        EXPECT_EQ(all, "10.0.0.1/24") << "the other one is new: its route may be yet to come";
+        co_await async::sleep_for(bench.clock(), 4s, "an address that is not new");
+        all = co_await untaken();
+        EXPECT_EQ(all, "10.0.0.1/24 fd00::1/64");
+        const network_route local{.to = at("10.0.0.1/32"),
+                                  .source = address("10.0.0.1"),
+                                  .scope = host_scope,
+                                  .protocol = 2,
+                                  .is_local = true};
+        co_await done(add_route{local, "eth0", local_table});
+        co_await done(remove_address{"eth0", v6.address});
+        co_await done(v6);
+        all = co_await untaken();
+        EXPECT_EQ(all, "");
+        EXPECT_NE(ip_output("-6 route show table local dev eth0").find("fd00::1"), std::string::npos);
+        co_await done(remove_address{"eth0", v4.address});
+        co_await done(remove_address{"eth0", v6.address});
+        EXPECT_EQ(ip_output("route show table local dev eth0"), "");
+        EXPECT_EQ(ip_output("-6 route show table local dev eth0").find("fd00::1"), std::string::npos);
+    });
+}
+
+}  // namespace
+}  // namespace pvc::contract
