@@ -108,6 +108,20 @@ std::string replaced_rules(const config::node_config& config, services::host& ho
     return may_be_of_files ? std::string() : policy::rules_of_others(*filter);
 }
 
+void add_rules(const config::node_config& config, const policy::host_plan& plan, const model::network_state& seen,
+               const result<std::vector<netlink::device_rule>>& rules, host_comparison& out) {
+    std::vector<policy::rule_of_host> all;
+    for (const auto& one : rules ? *rules : std::vector<netlink::device_rule>()) {
+        all.push_back({one.device, one.text});
+    }
+    if (!rules) {
+        out.warnings.push_back(rules.error().text());
+    }
+    for (const auto& one : policy::remarks_of_rules(config, plan, seen, all)) {
+        out.warnings.push_back(one.text);
+    }
+}
+
 bool has_nft() {
     return std::ranges::any_of(std::array{"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"},
                                [](const char* path) { return ::access(path, X_OK) == 0; });
@@ -126,11 +140,13 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     netlink::kernel_stack stack(loop.context().get_executor(), loop.clock(), pool);
     netlink::kernel_packet_filter packet_filter(loop.context().get_executor(), loop.clock(), pool);
     result<model::network_state> seen = failure(errc::unavailable, "links");
+    result<std::vector<netlink::device_rule>> rules = std::vector<netlink::device_rule>();
     result<model::filter_state> filter = failure(errc::unavailable, "the packet filter");
     loop.run("look", [&]() -> async::awaitable<void> {
         const time_point until = loop.clock().now() + 10s;
         seen = co_await stack.look(until);
         filter = co_await packet_filter.look(until);
+        rules = co_await stack.device_rules(until);
     });
     if (!seen) {
         return std::move(seen).error().during("looking at the links of this host");
@@ -148,6 +164,7 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
         out.warnings.push_back(remark.text);
         out.is_possible = out.is_possible && !remark.is_error;
     }
+    add_rules(config, plan, *seen, rules, out);
     for (const auto& unit : plan.units) {
         for (const auto& step : unit.steps) {
             out.lines.push_back(unit.what + ": would " + model::to_text(step));

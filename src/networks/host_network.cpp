@@ -12,6 +12,7 @@ namespace pvc::networks {
 
 namespace {
 constexpr duration tell_again = std::chrono::minutes(1);
+constexpr duration rules_limit = std::chrono::seconds(5);
 constexpr duration ports_note_limit = std::chrono::milliseconds(250);  // a full disk keeps no device out of its bridge
 const std::string ip4_forwarding = "net/ipv4/ip_forward";
 const std::string ip6_forwarding = "net/ipv6/conf/all/forwarding";
@@ -65,6 +66,7 @@ async::awaitable<void> host_network::make_plan(const model::network_state& seen)
 async::awaitable<bool> host_network::settle(const model::network_state& seen) {
     co_await make_plan(seen);
     const auto units = plan_.units;
+    co_await tell_rules(seen);
     auto lost = policy::routes_lost(unmoved_, plan_, seen);
     std::ranges::move(lost.remarks, std::back_inserter(plan_.remarks));
     unmoved_ = std::move(lost.next);
@@ -108,6 +110,25 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         co_await keep_addresses(seen);
     }
     co_return has_changed;
+}
+
+// Nothing tells when they change: they are looked at at the start, whenever something is to be done, and as long as
+// something is said of them.
+async::awaitable<void> host_network::tell_rules(const model::network_state& seen) {
+    const std::string about = "rules of the host";
+    if (are_rules_told_ && plan_.units.empty() && remarks_.of(about).empty()) {
+        co_return;
+    }
+    auto rules = co_await work_.stack().device_rules(node_.clock().now() + rules_limit);
+    if (!rules) {
+        co_return;  // of what could not be seen nothing is said; it is tried with the next look
+    }
+    std::vector<policy::rule_of_host> all;
+    for (auto& one : *rules) {
+        all.push_back({std::move(one.device), std::move(one.text)});
+    }
+    remarks_.tell(about, policy::remarks_of_rules(work_.config(), plan_, seen, all));
+    are_rules_told_ = true;
 }
 
 // What is refused, is refused again with the next look: nothing hangs on it.

@@ -48,6 +48,7 @@ private:
 
     async::awaitable<void> make_plan(const model::network_state& seen);
     async::awaitable<void> keep_addresses(const model::network_state& seen);
+    async::awaitable<void> tell_rules(const model::network_state& seen);
     [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
     static bool is_of_forwarding(const std::string& key);
     void tell_changed(const model::set_sysctl& one);
@@ -61,10 +62,11 @@ private:
     policy::host_plan plan_;
     std::vector<policy::unmoved_route> unmoved_;  // of the look before
     std::set<std::string> made_;                  // bridges by this daemon that have had no device yet
-    std::set<int> kept_;                          // bridges that were told to keep their hardware address, by index
-    std::map<std::string, trouble> troubles_;     // by unit
-    policy::repeated_events set_up_;              // units that were set up, which was told
-    retry_pause forwarding_pause_;                // of its settings
+    bool are_rules_told_ = false;
+    std::set<int> kept_;                       // bridges that were told to keep their hardware address, by index
+    std::map<std::string, trouble> troubles_;  // by unit
+    policy::repeated_events set_up_;           // units that were set up, which was told
+    retry_pause forwarding_pause_;             // of its settings
     // Settings of forwarding that were right once, and when it was last told that somebody changed one.
     std::map<std::string, time_point> was_right_by_key_;
 };

@@ -17,6 +17,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace pvc::netlink {
 
@@ -31,6 +32,14 @@ public:
     virtual ~network_watch() = default;
 };
 
+// A rule of routing (`ip rule`), or of a packet filter, that names a device, as packets come in or go out by it.
+struct device_rule {
+    std::string device;
+    std::string text;  // "ip rule 77 (oif eth0, table 100)", "iifname eth0 in chain input of table inet fw"
+
+    friend bool operator==(const device_rule&, const device_rule&) = default;
+};
+
 class network_stack {
 public:
     network_stack() = default;
@@ -43,12 +52,19 @@ public:
     // what cannot be understood), timed_out.
     virtual async::awaitable<result<model::network_state>> look(time_point deadline) = 0;
 
+    // Of all families. Nothing tells when they change. Errors as those of a look.
+    virtual async::awaitable<result<std::vector<device_rule>>> device_rules(time_point /*deadline*/) {
+        co_return std::vector<device_rule>();
+    }
+
     // Carries one out. Success also where it is so already, and where what shall be gone is not there. What is there
     // under the name of a link that is to be made is somebody else's, however it looks: who wants to make one saw none.
     // That is already_exists, and the cause says what is there. The ways of single kinds:
     //  - set_master: a device that is a port of another one is taken out of that, and put into this (`if_free`: not).
     //  - add_default_route: one with the same metric by way of another gateway or device is already_exists, and stays.
     //  - add_route: the same, of its family, metric and where it leads; its gateway must be reached over the device.
+    //    One that moves is made beside others that are over further devices, as it was: of IPv4 what was the first of
+    //    them is the first again.
     //  - set_sysctl: a key that this kernel does not have is not_found.
     //  - tx_checksum_off: a device that cannot is a success.
     // Errors: not_found (no such device, or none that it shall stand on), already_exists, refused (the kernel says no:

@@ -75,6 +75,14 @@ struct local_address {
 // Body of RTM_NEWNEIGH: one that somebody entered for good, or a proxy; empty: it is another one.
 [[nodiscard]] result<std::optional<model::link_neighbour>> parse_neighbour(std::string_view body);
 
+// Body of RTM_NEWRULE: the devices that it names, "" where it names none; and the rule in words.
+struct named_rule {
+    std::string in;
+    std::string out;
+    std::string text;  // "ip rule 77 (oif eth0, table 100)"
+};
+[[nodiscard]] result<named_rule> parse_rule(std::string_view body);
+
 // Body of RTM_NEWQDISC: the link on which it has packets looked at as they come or go (ingress, clsact); 0: it does
 // not.
 [[nodiscard]] result<int> parse_filtering_queue(std::string_view body);

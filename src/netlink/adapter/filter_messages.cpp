@@ -199,6 +199,12 @@ std::string dump_chains_message(std::uint32_t sequence) {
     return question(NFT_MSG_GETCHAIN, NLM_F_DUMP, sequence, [](nlmsghdr* /*head*/) {});
 }
 
+std::string dump_all_rules_message(std::uint32_t sequence) {
+    return question(NFT_MSG_GETRULE, NLM_F_DUMP, sequence, [](nlmsghdr* head) {
+        static_cast<nfgenmsg*>(mnl_nlmsg_get_payload(head))->nfgen_family = NFPROTO_UNSPEC;
+    });
+}
+
 std::string dump_rules_message(std::uint32_t sequence) {
     return question(NFT_MSG_GETRULE, NLM_F_DUMP, sequence,
                     [](nlmsghdr* head) { mnl_attr_put_strz(head, NFTA_RULE_TABLE, table_name.c_str()); });

@@ -30,6 +30,7 @@ inline constexpr std::uint32_t first_change_sequence = 2;
 [[nodiscard]] std::string get_table_message(std::uint32_t sequence);
 // Of all tables of the family: not every kernel chooses.
 [[nodiscard]] std::string dump_chains_message(std::uint32_t sequence);
+[[nodiscard]] std::string dump_all_rules_message(std::uint32_t sequence);  // of all tables
 [[nodiscard]] std::string dump_rules_message(std::uint32_t sequence);
 
 }  // namespace pvc::netlink

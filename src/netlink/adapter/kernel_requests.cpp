@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 // Where many links come at once, each has addresses of its own a moment later, and a dump that changes while it is made
 // is made anew: after pauses that grow, a second in all. One that never fits together must end all the same.
 constexpr int dump_attempts = 10;
+constexpr std::size_t most_rules = 10'000;
 constexpr duration first_pause = 2ms;
 
 // How long a lost answer is waited for before the thread asks whether anybody still wants it.
@@ -363,6 +364,32 @@ result<kernel_requests::found_local> kernel_requests::local_routes(int family, c
     const bool is_none = answer.error == ENOENT || answer.error == EOPNOTSUPP || answer.error == EAFNOSUPPORT;
     if (answer.error != 0 && !is_none) {  // without any there is no table
         return failure(errc::io, "local routes", answer.cause());
+    }
+    return found;
+}
+
+result<std::vector<device_rule>> kernel_requests::device_rules(const errand& by) {
+    std::vector<device_rule> found;
+    for (const int family : {AF_INET, AF_INET6}) {
+        const std::size_t before = found.size();
+        const taker take = [&](const reply_message& one) -> result<void> {
+            if (one.type != RTM_NEWRULE || !one.body.starts_with(static_cast<char>(family))) {
+                return {};
+            }
+            PVC_TRY(const auto rule, parse_rule(one.body));
+            for (const auto& device : {rule.in, rule.out}) {
+                if (!device.empty() && found.size() < most_rules) {
+                    found.push_back({device, rule.text});
+                }
+            }
+            return {};
+        };
+        const auto begin_anew = [&] { found.resize(before); };
+        PVC_TRY(const auto answer, dump(dump_rules_message(family), begin_anew, take, by));
+        const bool is_none = answer.error == EOPNOTSUPP || answer.error == EAFNOSUPPORT;
+        if (answer.error != 0 && !is_none) {
+            return failure(errc::io, "rules of routing", answer.cause());
+        }
     }
     return found;
 }

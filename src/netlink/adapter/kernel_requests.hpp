@@ -10,6 +10,7 @@
 #include "adapter/errand.hpp"
 #include "adapter/routing_socket.hpp"
 #include "pvcnoded/model/network_change.hpp"
+#include "pvcnoded/netlink/network_stack.hpp"
 #include "pvcnoded/netlink/replies.hpp"
 
 #include <atomic>
@@ -85,6 +86,8 @@ public:
         std::vector<model::link_route> given;
     };
     [[nodiscard]] result<found_local> local_routes(int family, const errand& by);
+    // Rules of routing that name devices, once for each that they name.
+    [[nodiscard]] result<std::vector<device_rule>> device_rules(const errand& by);
     // On which somebody has packets looked at as they come or go.
     [[nodiscard]] result<std::vector<int>> filtered_links(const errand& by);
 

@@ -2,6 +2,7 @@
 
 #include "adapter/change_monitor.hpp"
 #include "adapter/changes.hpp"
+#include "adapter/filter_devices.hpp"
 #include "adapter/kernel_lane.hpp"
 #include "adapter/monitor_watch.hpp"
 #include "adapter/settings.hpp"
@@ -93,6 +94,20 @@ async::awaitable<result<model::network_state>> kernel_stack::look(time_point dea
     PVC_CO_TRY(const auto turn, co_await looks_->turn(about, deadline));
     kernel_lane::work<model::network_state> work = [](kernel_requests& requests, const errand& by) {
         return look_at_all(requests, by);
+    };
+    co_return co_await looks_->run(about, deadline, std::move(work));
+}
+
+async::awaitable<result<std::vector<device_rule>>> kernel_stack::device_rules(time_point deadline) {
+    const std::string about = "a look at rules of routing";
+    PVC_CO_TRY(const auto turn, co_await looks_->turn(about, deadline));
+    kernel_lane::work<std::vector<device_rule>> work = [](kernel_requests& requests, const errand& by) {
+        auto rules = requests.device_rules(by);
+        const auto filtered = rules ? devices_in_filter() : std::vector<device_rule>();
+        if (rules && filtered) {  // a kernel without packet filters has no such rules
+            std::ranges::copy(*filtered, std::back_inserter(*rules));
+        }
+        return rules;
     };
     co_return co_await looks_->run(about, deadline, std::move(work));
 }

@@ -3,6 +3,7 @@
 #include "adapter/attributes.hpp"
 
 #include <libmnl/libmnl.h>
+#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
@@ -477,6 +478,12 @@ std::string dump_local_routes_message(int family) {
     auto& head = made.header<rtmsg>();
     head.rtm_family = static_cast<std::uint8_t>(family);
     head.rtm_type = RTN_LOCAL;
+    return made.text();
+}
+
+std::string dump_rules_message(int family) {
+    builder made(RTM_GETRULE, dumps);
+    made.header<fib_rule_hdr>().family = static_cast<std::uint8_t>(family);
     return made.text();
 }
 

@@ -74,5 +74,7 @@ enum class beside_others : std::uint8_t { none, stay, give_way, follow };
 [[nodiscard]] std::string dump_local_routes_message(int family);
 // Of one family, all tables.
 [[nodiscard]] std::string dump_link_routes_message(int family);
+// Rules of routing, of one family.
+[[nodiscard]] std::string dump_rules_message(int family);
 
 }  // namespace pvc::netlink

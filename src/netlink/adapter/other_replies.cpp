@@ -31,6 +31,32 @@ bool is_tentative_address(std::string_view body, std::uint32_t now) {
     return is_new || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0;
 }
 
+result<named_rule> parse_rule(std::string_view body) {
+    const auto head = read_as<fib_rule_hdr>(body);
+    if (!head) {
+        return malformed("a rule");
+    }
+    named_rule rule;
+    std::uint32_t priority = 0;
+    std::uint32_t table = head->table;
+    const bool is_well = read_all(body.substr(sizeof(fib_rule_hdr)), [&](const attribute& one) {
+        switch (one.type) {
+            case FRA_IIFNAME: return put_text(rule.in, one.value);
+            case FRA_OIFNAME: return put_text(rule.out, one.value);
+            case FRA_PRIORITY: return put<std::uint32_t>(priority, one.value);
+            case FRA_TABLE: return put<std::uint32_t>(table, one.value);
+            default: return true;
+        }
+    });
+    if (!is_well) {
+        return malformed("a rule");
+    }
+    rule.text = fmt::format("ip {}rule {} ({}{}{}{}table {})", head->family == AF_INET6 ? "-6 " : "", priority,
+                            rule.in.empty() ? "" : "iif ", rule.in.empty() ? "" : rule.in + ", ",
+                            rule.out.empty() ? "" : "oif ", rule.out.empty() ? "" : rule.out + ", ", table);
+    return rule;
+}
+
 result<int> parse_filtering_queue(std::string_view body) {
     const auto head = read_as<tcmsg>(body);
     if (!head) {

@@ -93,6 +93,32 @@ bool is_dead_way(const config::node_config& config, const model::network_state& 
            std::ranges::none_of(seen.link_routes(), is_onlink);
 }
 
+std::vector<network_remark> remarks_of_rules(const config::node_config& config, const host_plan& plan,
+                                             const model::network_state& seen, const std::vector<rule_of_host>& rules) {
+    std::vector<network_remark> remarks;
+    for (const auto& bridge : config.host_bridges) {
+        const auto* device = seen.find(bridge.device);
+        const bool is_port = device != nullptr && device->master != 0 && seen.name_of(device->master) == bridge.name;
+        const bool becomes_port = std::ranges::any_of(plan.units, [&](const host_unit& unit) {
+            return std::ranges::find(unit.steps, model::network_change(model::set_master{
+                                                     bridge.device, bridge.name})) != unit.steps.end();
+        });
+        std::string named;
+        for (const auto& rule : rules) {
+            if (rule.device == bridge.device && (is_port || becomes_port)) {
+                named += (named.empty() ? "" : ", ") + rule.text;
+            }
+        }
+        if (!named.empty()) {
+            remarks.push_back({message::network_device_configured, false,
+                               fmt::format("rules of this host name {}, which is a port of {}: no packet comes or goes "
+                                           "by it any more, so they do nothing: {}: name {} in them",
+                                           bridge.device, bridge.name, named, bridge.name)});
+        }
+    }
+    return remarks;
+}
+
 std::string unit_of_port(const config::host_bridge& bridge) {
     return fmt::format("port {} of {}", bridge.device, bridge.name);
 }

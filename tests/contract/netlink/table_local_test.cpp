@@ -1,4 +1,4 @@
-// Of which addresses the real kernel takes packets (table local) (networking.md 3.1).
+// Of which addresses the real kernel takes packets (table local), and which rules name devices (networking.md 3.1).
 #include "contract/netlink/real_network.hpp"
 
 #include <algorithm>
@@ -58,6 +58,44 @@ TEST_F(kernel_table_local, addresses_of_both_families) {
         co_await done(remove_address{"eth0", v6.address});
         EXPECT_EQ(ip_output("route show table local dev eth0"), "");
         EXPECT_EQ(ip_output("-6 route show table local dev eth0").find("fd00::1"), std::string::npos);
+    });
+}
+
+TEST_F(kernel_table_local, rules_that_name_devices) {
+    bench.run([this]() -> awaitable<void> {
+        ip_command("rule add iif eth0 lookup 100 pref 77");
+        ip_command("rule add from 10.0.0.1 oif eth1 lookup 1000 pref 78");
+        ip_command("rule add from 10.0.0.1 lookup 100 pref 79");
+        ip_command("-6 rule add iif eth0 lookup 7 pref 80");
+        const auto rules = co_await bench.stack().device_rules(soon());
+        ASSERT_CO_TRUE(rules);
+        EXPECT_EQ(*rules, (std::vector<netlink::device_rule>{{"eth0", "ip rule 77 (iif eth0, table 100)"},
+                                                             {"eth1", "ip rule 78 (oif eth1, table 1000)"},
+                                                             {"eth0", "ip -6 rule 80 (iif eth0, table 7)"}}));
+    });
+}
+
+TEST_F(kernel_table_local, rules_of_packet_filters_that_name_devices) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        EXPECT_EQ(
+            std::system(
+                "nft 'table inet fw { chain c { iifname eth0 tcp dport 22 accept; iif eth0 drop; oifname != "
+                "\"eth0\" oifname \"eth*\" drop; iifname vmbr7 drop; tcp dport 9 drop; }; }; table ip6 six { chain "
+                "d { oif eth0 accept; }; }'"),
+            0);
+        const auto rules = co_await bench.stack().device_rules(soon());
+        ASSERT_CO_TRUE(rules);
+        std::vector<std::string> of_card;
+        for (const auto& one : *rules) {
+            if (one.device == "eth0") {
+                of_card.push_back(one.text);
+            }
+        }
+        std::ranges::sort(of_card);
+        EXPECT_EQ(of_card, (std::vector<std::string>{
+                               "iif eth0 in chain c of table inet fw", "iifname eth0 in chain c of table inet fw",
+                               "oif eth0 in chain d of table ip6 six", "oifname eth0 in chain c of table inet fw"}));
     });
 }
 

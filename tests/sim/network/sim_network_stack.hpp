@@ -19,12 +19,16 @@ public:
     std::uint64_t looks = 0;  // that were asked for
     // Whoever watches hears of a change so much later.
     duration event_delay{0};
+    std::vector<netlink::device_rule> rules;
     void end_faults();
     // Events were lost (ENOBUFS): whoever watches is told to look.
     void lose_events() { tell(); }
 
     async::awaitable<result<model::network_state>> look(time_point deadline) override;
     async::awaitable<result<void>> apply(model::network_change change, time_point deadline) override;
+    async::awaitable<result<std::vector<netlink::device_rule>>> device_rules(time_point /*deadline*/) override {
+        co_return rules;
+    }
     [[nodiscard]] bool has_late_changes() const override { return has_calls(); }
     [[nodiscard]] result<std::string> sysctl(const std::string& key) const override;
     [[nodiscard]] std::unique_ptr<netlink::network_watch> watch(async::wakeup& changed) override;

@@ -583,5 +583,13 @@ TEST(reply_queue, whose_packets_are_looked_at) {
     EXPECT_FALSE(parse_filtering_queue(head + "ab"));
 }
 
+TEST(reply_rule, that_names_devices) {
+    const auto head = std::string{10, 0, 0, 0, 100} + std::string(7, '\0');
+    const auto rule = parse_rule(head + text(3, "eth0") + text(17, "eth1") + attribute(6, raw<std::uint32_t>(77)));
+    ASSERT_TRUE(rule);
+    EXPECT_EQ(rule->in + " " + rule->out + " " + rule->text, "eth0 eth1 ip -6 rule 77 (iif eth0, oif eth1, table 100)");
+    EXPECT_FALSE(parse_rule("abc") || parse_rule(head + "ab"));
+}
+
 }  // namespace
 }  // namespace pvc::netlink

@@ -1,4 +1,4 @@
-// Bridges of a simulated daemon that somebody calls otherwise by hand.
+// Bridges of a simulated daemon that somebody calls otherwise by hand, and rules of the host that name devices of it.
 #include "unit/networks/network_fixture.hpp"
 
 namespace pvc::node {
@@ -95,6 +95,19 @@ TEST_F(renamed_links_test, what_the_hosts_files_name_by_now_stays_without_its_ne
                                "a node daemon made: its links stay"),
               1U)
         << hv1.log();
+}
+
+TEST_F(renamed_links_test, rules_that_name_a_port_are_said_until_they_name_it_no_more) {
+    auto& hv1 = add_networked();
+    hv1.network.rules = {{"ens5", "77 (iif ens5, table 100)"}, {"lo", "78 (iif lo, table 100)"}};
+    start(hv1);
+    beat(10s);
+    const std::string said = "rules of this host name ens5, which is a port of brcluster";
+    EXPECT_EQ(hv1.times_logged(said), 1U) << hv1.log();
+    hv1.network.rules = {};
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"br0"}));
+    beat(5s);
+    EXPECT_TRUE(hv1.logged("this is over: " + said)) << hv1.log();
 }
 
 }  // namespace

@@ -120,6 +120,17 @@ using device_names = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::optional<network_remark> remark_of_untaken(const config::node_config& config,
                                                               const model::network_state& seen);
 
+// Rules that somebody made, each with a device that it names and in words. One that names a port of the host's bridges,
+// or a device that becomes one by the plan, meets no packet any more: to the kernel they come and go by the bridge.
+// Whose rule it is nobody knows: it is said, once for each device.
+struct rule_of_host {
+    std::string device;
+    std::string text;
+};
+[[nodiscard]] std::vector<network_remark> remarks_of_rules(const config::node_config& config, const host_plan& plan,
+                                                           const model::network_state& seen,
+                                                           const std::vector<rule_of_host>& rules);
+
 // What the kernel settings of this configuration hang on.
 [[nodiscard]] core_devices core_devices_of(const config::node_config& config);
 

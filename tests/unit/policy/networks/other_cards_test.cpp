@@ -84,5 +84,23 @@ TEST(moves_beside_cards, a_network_that_somebody_had_taken_here) {
     EXPECT_EQ(routes_over(kernel), words_of(2, "local route 192.0.2.0/24 on brcluster"));
 }
 
+// ip rule add iif eth0 …
+TEST(moves_beside_cards, rules_that_name_a_device_are_said) {
+    auto kernel = two_cards();
+    const auto config = config_of(all_on_eth0());
+    const std::vector<rule_of_host> rules{{"eth9", "76 (iif eth9, table 100)"},
+                                          {"eth0", "77 (oif eth0, table 100)"},
+                                          {"eth0", "-6 78 (iif eth0, table 7)"}};
+    const std::string said =
+        "warning network-device-configured: rules of this host name eth0, which is a port of brcluster: no packet "
+        "comes or goes by it any more, so they do nothing: 77 (oif eth0, table 100), -6 78 (iif eth0, table 7): name "
+        "brcluster in them\n";
+    const auto plan = plan_host(config, kernel.state());
+    EXPECT_EQ(remarks_of(remarks_of_rules(config, plan, kernel.state(), rules)), said) << "before";
+    EXPECT_EQ(remarks_of(remarks_of_rules(config, {}, kernel.state(), rules)), "") << "it is no port";
+    carry_out(kernel, plan);
+    EXPECT_EQ(remarks_of(remarks_of_rules(config, {}, kernel.state(), rules)), said) << "afterwards";
+}
+
 }  // namespace
 }  // namespace pvc::policy

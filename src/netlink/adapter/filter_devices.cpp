@@ -1,0 +1,164 @@
+#include "adapter/filter_devices.hpp"
+
+#include "adapter/attributes.hpp"
+#include "adapter/filter_messages.hpp"
+#include "adapter/filter_socket.hpp"
+#include "pvcnoded/netlink/filter_replies.hpp"
+#include "pvcnoded/netlink/replies.hpp"
+
+#include <endian.h>
+
+// Before the kernel's own headers, which define what is in these again where they do not know of them.
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pvc::netlink {
+
+namespace {
+
+constexpr std::size_t most_rules = 10'000;
+
+struct meta_key {
+    std::uint32_t number;
+    std::string_view word;
+    bool is_index;
+};
+constexpr std::array<meta_key, 4> keys_of_devices{{
+    {NFT_META_IIFNAME, "iifname", false},
+    {NFT_META_OIFNAME, "oifname", false},
+    {NFT_META_IIF, "iif", true},
+    {NFT_META_OIF, "oif", true},
+}};
+
+std::string_view family_word(std::uint8_t family) {
+    switch (family) {
+        case NFPROTO_INET: return "inet";
+        case NFPROTO_IPV4: return "ip";
+        case NFPROTO_IPV6: return "ip6";
+        case NFPROTO_BRIDGE: return "bridge";
+        case NFPROTO_NETDEV: return "netdev";
+        default: return "of another family";
+    }
+}
+
+// One expression after the other: what is loaded, and what that is compared with.
+struct device_finder {
+    const meta_key* loaded = nullptr;
+    std::vector<std::pair<std::string_view, std::string>> found{};  // "iifname", "eth0"
+
+    bool take_meta(std::string_view data) {
+        return read_all(data, [&](const attribute& one) {
+            if (one.type == NFTA_META_KEY) {
+                const auto number = be32toh(read_as<std::uint32_t>(one.value).value_or(0));
+                const auto key = std::ranges::find(keys_of_devices, number, &meta_key::number);
+                loaded = key == keys_of_devices.end() ? nullptr : &*key;
+            }
+            return true;
+        });
+    }
+    bool take_compared(std::string_view data) {
+        const auto* key = std::exchange(loaded, nullptr);
+        return read_all(data, [&](const attribute& one) {
+            return key == nullptr || one.type != NFTA_CMP_DATA || read_all(one.value, [&](const attribute& value) {
+                       if (value.type == NFTA_DATA_VALUE) {
+                           add(*key, value.value);
+                       }
+                       return true;
+                   });
+        });
+    }
+    void add(const meta_key& key, std::string_view value) {
+        std::string name;
+        if (!key.is_index) {
+            put_text(name, value);
+        } else if (const auto index = read_as<std::uint32_t>(value)) {
+            std::array<char, IF_NAMESIZE> room{};
+            const auto* known = ::if_indextoname(*index, room.data());
+            name = known == nullptr ? "" : known;
+        }
+        if (!name.empty()) {
+            found.emplace_back(key.word, std::move(name));
+        }
+    }
+    bool take(std::string_view expression) {
+        std::string name;
+        std::string_view data;
+        const bool is_well = read_all(expression, [&](const attribute& one) {
+            if (one.type == NFTA_EXPR_DATA) {
+                data = one.value;
+            }
+            return one.type != NFTA_EXPR_NAME || put_text(name, one.value);
+        });
+        if (!is_well || (name != "meta" && name != "cmp")) {
+            loaded = nullptr;
+            return is_well;
+        }
+        return name == "meta" ? take_meta(data) : take_compared(data);
+    }
+};
+
+}  // namespace
+
+result<std::vector<device_rule>> parse_devices_of_rule(std::string_view body) {
+    const auto head = read_as<nfgenmsg>(body);
+    if (!head) {
+        return malformed("a rule");
+    }
+    std::string table;
+    std::string chain;
+    device_finder devices;
+    const bool is_well = read_all(body.substr(sizeof(nfgenmsg)), [&](const attribute& one) {
+        switch (one.type) {
+            case NFTA_RULE_TABLE: return put_text(table, one.value);
+            case NFTA_RULE_CHAIN: return put_text(chain, one.value);
+            case NFTA_RULE_EXPRESSIONS:
+                return read_all(one.value, [&](const attribute& each) { return devices.take(each.value); });
+            default: return true;
+        }
+    });
+    if (!is_well) {
+        return malformed("a rule");
+    }
+    std::vector<device_rule> all;
+    for (const auto& [word, name] : devices.found) {
+        all.push_back({name, fmt::format("{} {} in chain {} of table {} {}", word, name, chain,
+                                         family_word(head->nfgen_family), table)});
+    }
+    return all;
+}
+
+result<std::vector<device_rule>> devices_in_filter() {
+    PVC_TRY(const auto socket, filter_socket::open());
+    constexpr std::uint32_t sequence = 1;
+    if (auto sent = socket->send(dump_all_rules_message(sequence)); !sent) {
+        return std::move(sent).error();
+    }
+    std::vector<device_rule> found;
+    const auto received = socket->receive([&](std::string_view datagram) -> result<bool> {
+        PVC_TRY(const auto read, read_datagram(datagram, sequence, socket->port()));
+        for (const auto& one : read.messages) {
+            PVC_TRY(auto devices, parse_devices_of_rule(one.body));
+            for (auto& each : devices) {
+                if (found.size() < most_rules && std::ranges::find(found, each) == found.end()) {
+                    found.push_back(std::move(each));
+                }
+            }
+        }
+        return !read.is_over;
+    });
+    if (!received) {
+        return received.error();
+    }
+    return found;
+}
+
+}  // namespace pvc::netlink
