@@ -119,6 +119,25 @@ std::vector<network_remark> remarks_of_rules(const config::node_config& config, 
     return remarks;
 }
 
+std::optional<network_remark> remark_of_renamed(const model::network_state& seen, const host_ports& ports,
+                                                const config::host_bridge& bridge) {
+    const auto* device = seen.find(bridge.device);
+    const auto* master = device == nullptr ? nullptr : seen.find(device->master);
+    const auto is_it = [&](const auto& one) {
+        return device != nullptr && one.second.index == device->index && one.second.bridge == bridge.name;
+    };
+    if (master == nullptr || master->kind != "bridge" || seen.find_by_any_name(bridge.name) != nullptr ||
+        std::ranges::none_of(ports, is_it)) {
+        return std::nullopt;
+    }
+    return network_remark{
+        message::network_bridge_foreign, true,
+        fmt::format("{} is not there, and {}, which was its port, is one of {}: somebody called it "
+                    "so, or made that in its place: call it {} again (`ip link set {} name {}`), or "
+                    "take {} out: until then nothing is done for it",
+                    bridge.name, device->name, master->name, bridge.name, master->name, bridge.name, device->name)};
+}
+
 std::string unit_of_port(const config::host_bridge& bridge) {
     return fmt::format("port {} of {}", bridge.device, bridge.name);
 }

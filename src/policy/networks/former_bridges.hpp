@@ -18,6 +18,10 @@ namespace pvc::policy {
 [[nodiscard]] const model::network_link* bridge_left_by(const config::node_config& config,
                                                         const model::network_state& seen, const host_ports& ports,
                                                         const model::network_link& device);
+// A bridge that is not there, while the device that was its port by the record is one of a bridge by another name: an
+// operator's, or this one, which somebody called so. A second one beside it would have the same addresses.
+[[nodiscard]] std::optional<network_remark> remark_of_renamed(const model::network_state& seen, const host_ports& ports,
+                                                              const config::host_bridge& bridge);
 // The bridge has the address that the device of another bridge of the host has now, as that was its own before: both
 // would answer by it (README ruling 83).
 [[nodiscard]] bool has_hardware_of_another(const config::node_config& config, const model::network_state& seen,

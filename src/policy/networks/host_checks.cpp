@@ -300,10 +300,15 @@ std::vector<sysctl_setting> advertisement_settings(const config::node_config& co
         const auto* master = seen.find(link.master);
         return link.master != 0 && (master == nullptr || master->kind != "vrf" || is_planted(defect::vrf_deaf));
     };
+    // Hosts of hosting companies, and containers, have a veth for their card.
+    const auto cards = core_device_names(config);
+    const auto is_guest_port_of_host = [&](const model::network_link& link) {
+        return is_guest_port(link) && std::ranges::find(cards, link.name) == cards.end();
+    };
     std::vector<sysctl_setting> all;
     for (const auto& link : seen.links()) {
         if (is_planted(defect::advertised_routes_lost) || link.is_loopback || is_port(link) ||
-            model::vni_of(link.name, "vxlan") || is_guest_port(link) || is_bridge_of_guests(link)) {
+            model::vni_of(link.name, "vxlan") || is_guest_port_of_host(link) || is_bridge_of_guests(link)) {
             continue;
         }
         const std::string key = "net/ipv6/conf/" + link.name + "/accept_ra";

@@ -247,6 +247,10 @@ void host_planner::plan_bridge(const config::host_bridge& bridge) {
         remark(message::network_bridge_foreign, true, why + ": nothing is done to it, and no address is added");
         return;
     }
+    if (auto renamed = remark_of_renamed(seen_, ports_, bridge)) {
+        plan_.remarks.push_back(*std::move(renamed));
+        return;
+    }
     usable_bridges_.insert(bridge.name);
     std::vector<model::network_change> steps;
     if (link == nullptr) {

@@ -51,10 +51,11 @@ bool add_port_line(host_ports* to, std::span<const std::string_view> parts) {
     return true;
 }
 
-// Also by another name that somebody gave it.
-bool is_there(const model::network_state& seen, int index) {
+// Also by another name that somebody gave it, unless that is its name by the record too.
+bool is_there(const model::network_state& seen, const own_bridges& all, std::uint32_t vni, int index) {
     const auto* link = seen.find(index);
-    return link != nullptr && link->kind == "bridge";
+    const auto named = link == nullptr ? std::nullopt : model::vni_of(link->name, "vmbr");
+    return link != nullptr && link->kind == "bridge" && (!named || *named == vni || index_of(all, *named) != index);
 }
 
 // False: it is none.
@@ -136,11 +137,12 @@ host_ports ports_after_look(const host_ports& before, const config::node_config&
             }
         }
     }
-    // Somebody may have called it otherwise since: its index tells.
+    // Somebody may have called it otherwise since: its index tells. Or its bridge: who has that port tells (host_plan).
     host_ports there;
     for (const auto& [name, one] : now) {
         const auto* link = seen.find(one.index);
-        if (link != nullptr && link->master != 0 && seen.name_of(link->master) == one.bridge) {
+        if (link != nullptr && link->master != 0 &&
+            (seen.name_of(link->master) == one.bridge || seen.find(one.bridge) == nullptr)) {
             there[link->name] = one;
         }
     }

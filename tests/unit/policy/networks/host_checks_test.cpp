@@ -180,7 +180,8 @@ TEST(host_checks, links_whose_routes_by_advertisements_must_survive_forwarding) 
                                      {"vxlan7", "vxlan"},
                                      {"vnet0", "tun"},
                                      {"veth1", "veth"},
-                                     {"bond0", "bond"}}) {
+                                     {"bond0", "bond"},
+                                     {"eth1", "veth"}}) {  // a card of the file
         kernel.add(link_named(name, kind));
     }
     kernel.apply(model::set_master{"eth0", "brupstream"});
@@ -190,7 +191,7 @@ TEST(host_checks, links_whose_routes_by_advertisements_must_survive_forwarding) 
         keys.push_back(one.key);
     }
     EXPECT_EQ(keys, (std::vector<std::string>{"net/ipv6/conf/eth9/accept_ra", "net/ipv6/conf/brupstream/accept_ra",
-                                              "net/ipv6/conf/bond0/accept_ra"}));
+                                              "net/ipv6/conf/bond0/accept_ra", "net/ipv6/conf/eth1/accept_ra"}));
 }
 
 // A card in a bridge makes that the host's, whatever else is in it; a port of a VRF hears advertisements itself.

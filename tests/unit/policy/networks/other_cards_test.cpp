@@ -102,5 +102,25 @@ TEST(moves_beside_cards, rules_that_name_a_device_are_said) {
     EXPECT_EQ(remarks_of(remarks_of_rules(config, {}, kernel.state(), rules)), said) << "afterwards";
 }
 
+// By the record of its port: a second bridge beside it would have the same addresses.
+TEST(moves_beside_cards, a_bridge_of_the_host_that_somebody_called_otherwise_is_said_once) {
+    auto kernel = two_cards();
+    const auto config = config_of(all_on_eth0());
+    settle(kernel, config);
+    auto ports = ports_after_look({}, config, kernel.state());
+    const int index = kernel.link("brcluster").index;
+    kernel.apply(model::rename_link{"mine", index});
+    ports = ports_after_look(ports, config, kernel.state());
+    const auto plan = plan_host(config, kernel.state(), ports);
+    EXPECT_EQ(steps_of(plan), "");
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "error network-bridge-foreign: brcluster is not there, and eth0, which was its port, is one of mine: "
+              "somebody called it so, or made that in its place: call it brcluster again (`ip link set mine name "
+              "brcluster`), or take eth0 out: until then nothing is done for it\n");
+    kernel.apply(model::rename_link{"brcluster", index});
+    const auto again = plan_host(config, kernel.state(), ports_after_look(ports, config, kernel.state()));
+    EXPECT_EQ(steps_of(again) + remarks_of(again.remarks), "");
+}
+
 }  // namespace
 }  // namespace pvc::policy
