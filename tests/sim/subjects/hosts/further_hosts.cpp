@@ -39,6 +39,7 @@ public:
         some(3, &further_drawing::draw_twins);
         some(3, &further_drawing::draw_proxies);
         some(2, &further_drawing::draw_taken);
+        some(2, &further_drawing::draw_kinds);
     }
 
 private:
@@ -230,6 +231,19 @@ private:
              {.to = *parse_host_address("198.18.7.0/24"), .scope = model::host_scope, .is_local = true},
              model::local_table});
         kind("a network whose packets the host takes over a device of the file");
+    }
+
+    // That many kernels do not have.
+    void draw_kinds() {
+        if (of_.all) {
+            return;
+        }
+        add({.name = "wg0", .kind = "wireguard"});
+        address("wg0", "10.77.99.1/24");
+        host_.routes.push_back({"wg0", {.to = *parse_host_address("10.78.99.0/24"), .scope = model::link_scope}});
+        add({.name = "ipvl0", .kind = "ipvlan", .on = management_});
+        address("ipvl0", "172.31.99.1/24");
+        kind("a WireGuard tunnel and an ipvlan");
     }
 
     static constexpr int mtu_of_held = 1450;
