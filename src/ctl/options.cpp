@@ -32,7 +32,7 @@ struct command {
     [[nodiscard]] std::string line() const { return fmt::format("{}{}{}", name, usage.empty() ? "" : " ", usage); }
 };
 
-constexpr std::array<command, 21> commands{{
+constexpr std::array<command, 22> commands{{
     {"status",
      "",
      0,
@@ -115,6 +115,16 @@ constexpr std::array<command, 21> commands{{
      "why each node is or is not fenced now, what is missing, and what would be done next",
      "For each other node: what it is taken for, why, what is missing (a board that can be used, the fence lock, an\n"
      "operator's word), what is done next and when. On a coordinator; nothing is done by asking.\n"},
+    {"explain capacity",
+     "",
+     0,
+     {},
+     "whose virtual machines would find no room elsewhere if their node died now",
+     "For each node, as if it alone died: how many virtual machines it has to run, and how many of them would start "
+     "on\n"
+     "others, by the figures and the limit (fencing overcommit) that a recovery goes by; and each that would not, "
+     "with\n"
+     "the reason. On a coordinator; nothing is done by asking. This is read from ZooKeeper.\n"},
     {"fence list",
      "",
      0,

@@ -49,38 +49,53 @@ policy::node_room room_of(std::string name, std::span<const reply> keys) {
 
 }  // namespace
 
-// All nodes, the dead ones too: they take nothing.
-async::awaitable<bool> recovery_planning::read() {
-    const time_point begun = session_.node.clock().now();
-    const auto names = co_await nodes_but(session_, {}, session_.limit());
-    if (!names) {
-        co_return false;
-    }
+async::awaitable<result<rooms_read>> read_rooms(core::session& s) {
+    PVC_CO_TRY(const auto names, co_await nodes_but(s, {}, s.limit()));
     std::vector<zookeeper::read_wish> wishes{{.path = std::string(model::key_path::migration_target_selector)}};
-    for (const auto& name : *names) {
+    for (const auto& name : names) {
         for (const char* key : offer_keys) {
             wishes.push_back({.path = model::node_path(name, key)});
         }
     }
-    const auto answers = co_await session_.zk.read_together(session_.limit(), std::move(wishes));
-    const auto is_unknown = [](const reply& one) { return !one && one.error().code() != errc::not_found; };
-    if (std::ranges::any_of(answers, is_unknown)) {
-        co_return false;
-    }
-    cluster_selector_ = offered(answers.front());
-    const auto others = session_.others.all();
-    std::vector<policy::node_room> rooms;
-    versions_.clear();
-    for (std::size_t i = 0; i < names->size(); ++i) {
-        const auto keys = std::span(answers).subspan(1 + i * offer_keys.size(), offer_keys.size());
-        rooms.push_back(room_of((*names)[i], keys));
-        const auto peer = std::ranges::find(others, rooms.back().offer.name, &core::other_node::name);
-        rooms.back().silent_for = peer == others.end() ? duration::zero() : peer->silent_for;
-        if (keys[0] && keys[1]) {
-            versions_[(*names)[i]] = {keys[0]->stat.version, keys[1]->stat.version};
+    const auto answers = co_await s.zk.read_together(s.limit(), std::move(wishes));
+    for (const auto& one : answers) {
+        if (!one && one.error().code() != errc::not_found) {
+            co_return one.error();
         }
     }
-    planner_.begin(std::move(rooms), session_.node.clock().now());
+    rooms_read out;
+    out.cluster_selector = offered(answers.front());
+    const auto others = s.others.all();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto keys = std::span(answers).subspan(1 + i * offer_keys.size(), offer_keys.size());
+        out.rooms.push_back(room_of(names[i], keys));
+        const auto peer = std::ranges::find(others, names[i], &core::other_node::name);
+        out.rooms.back().silent_for = peer == others.end() ? duration::zero() : peer->silent_for;
+        if (keys[0] && keys[1]) {
+            out.versions[names[i]] = {keys[0]->stat.version, keys[1]->stat.version};
+        }
+    }
+    co_return out;
+}
+
+policy::target_request request_for(core::session& s, std::string_view limit, std::string_view selector,
+                                   const std::string& cluster_selector, std::string node) {
+    policy::target_request request;
+    request.selector = policy::effective_selector(selector, cluster_selector, s.node.config->target_selector);
+    request.limit = model::parse_comma_list(limit);
+    request.current = std::move(node);
+    return request;
+}
+
+async::awaitable<bool> recovery_planning::read() {
+    const time_point begun = session_.node.clock().now();
+    auto now = co_await read_rooms(session_);
+    if (!now) {
+        co_return false;
+    }
+    versions_ = std::move(now->versions);
+    cluster_selector_ = std::move(now->cluster_selector);
+    planner_.begin(std::move(now->rooms), session_.node.clock().now());
     read_at_ = begun;
     co_return true;
 }
@@ -103,10 +118,7 @@ async::awaitable<planned_place> recovery_planning::place(std::string dead_node, 
     }
     policy::guest_to_place one;
     one.id = id;
-    one.request.selector =
-        policy::effective_selector(guest.node_selector, cluster_selector_, session_.node.config->target_selector);
-    one.request.limit = model::parse_comma_list(guest.node_limit);
-    one.request.current = std::move(dead_node);
+    one.request = request_for(session_, guest.node_limit, guest.node_selector, cluster_selector_, std::move(dead_node));
     one.memory = guest.memory_mib;
     one.vcpus = guest.vcpus;
     one.preferred = std::move(preferred);

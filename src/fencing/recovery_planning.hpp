@@ -8,7 +8,10 @@
 #include "pvcnoded/policy/fencing/recovery_plan.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace pvc::fencing {
 
@@ -16,6 +19,22 @@ struct planned_place {
     policy::planned_guest plan;
     zookeeper::transaction checks;  // that the node takes machines, as the plan saw it
 };
+
+// Of all nodes, the dead ones too, as they are published now.
+struct rooms_read {
+    struct offer_versions {
+        std::int32_t daemon = -1;
+        std::int32_t domain = -1;
+    };
+    std::vector<policy::node_room> rooms;
+    std::map<std::string, offer_versions> versions;
+    std::string cluster_selector;
+};
+// Errors: those of a read.
+async::awaitable<result<rooms_read>> read_rooms(core::session& s);
+// What a plan must know of a machine that belongs to that node.
+[[nodiscard]] policy::target_request request_for(core::session& s, std::string_view limit, std::string_view selector,
+                                                 const std::string& cluster_selector, std::string node);
 
 class recovery_planning {
 public:
@@ -31,15 +50,11 @@ public:
 private:
     async::awaitable<bool> read();
 
-    struct offer_versions {
-        std::int32_t daemon = -1;
-        std::int32_t domain = -1;
-    };
     core::session& session_;
     policy::recovery_planner planner_;
     async::mutex order_;
     std::optional<time_point> read_at_;
-    std::map<std::string, offer_versions> versions_;
+    std::map<std::string, rooms_read::offer_versions> versions_;
     std::string cluster_selector_;
 };
 

@@ -8,6 +8,7 @@
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/domains/domain_subject.hpp"
 #include "pvcnoded/fencing/board_probes.hpp"
+#include "pvcnoded/fencing/capacity.hpp"
 #include "pvcnoded/fencing/fence_archive.hpp"
 #include "pvcnoded/fencing/fencer.hpp"
 #include "pvcnoded/fencing/ipmi_check.hpp"

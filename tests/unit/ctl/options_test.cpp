@@ -98,7 +98,8 @@ TEST(ctl_options, what_is_wrong_is_said) {
         {{"tasks", "cancel", "0"}, "\"0\" is no number of a task; pvcnodectl tasks shows them"},
         {{"tasks", "cancel", "+1"}, "\"+1\" is no number of a task; pvcnodectl tasks shows them"},
         {{"explain"},
-         "explain what? explain primary, explain flush, explain networks, explain fences; see pvcnodectl --help"},
+         "explain what? explain primary, explain flush, explain networks, explain fences, explain capacity; see "
+         "pvcnodectl --help"},
         {{"explain", "flush", "hv1"}, "explain flush takes no argument"},
         {{"fence"},
          "fence what? fence list, fence show, fence probe, fence retry, fence confirm; see pvcnodectl --help"},

@@ -35,6 +35,49 @@ TEST_F(leftovers, are_tried_until_there_is_room) {
     EXPECT_TRUE(lock_children("/config/fence_lock").empty());
 }
 
+// Before a node dies (`explain capacity`): by the same figures and words.
+TEST_F(leftovers, R44_are_told_of_beforehand) {
+    ensemble.put("/nodes/hv3/daemonstate", "run");
+    put_machine(1, "start", "hv3", "", {{"/node_limit", "hv2"}});
+    put_machine(2);
+    put_machine(3, "stop");
+    put_machine(4, "start", "hv2");
+    put_machine(5, "migrate", "hv3");
+    ensemble.put(model::domain_path(to_text(number(5)), "/xml"), "<domain");
+    offer("hv2", "10");
+    sim_node& hv1 = start();
+    const auto all = core::all_that_are<core::explainer>(hv1.daemon().subjects());
+    const auto found = std::ranges::find(all, "capacity", [](const auto* one) { return one->topic(); });
+    ASSERT_NE(found, all.end());
+    const auto said = (*found)->explain(loop.clock().now() + 5s);
+    const auto twice = (*found)->explain(loop.clock().now() + 5s);
+    run_beating(5s);
+    ASSERT_TRUE(said->answer && *said->answer) << hv1.log();
+    ASSERT_TRUE(twice->answer && !*twice->answer);
+    std::string text;
+    for (const auto& [name, rows] : (*said->answer)->lists) {
+        for (const auto& row : rows) {
+            text += std::string(name) + ":";
+            for (const auto& [field, what] : row) {
+                const auto* words = std::get_if<std::string>(&what);
+                const auto* amount = std::get_if<double>(&what);
+                text += " " + (words != nullptr ? *words : amount != nullptr ? fmt::format("{}", *amount) : "-");
+            }
+            text += "\n";
+        }
+    }
+    EXPECT_EQ(text,
+              "nodes: hv1 0 0 0\nnodes: hv2 1 64 1\nnodes: hv3 3 128 1\nnodes: hv4 0 0 0\n"
+              "without_place: hv3 m1 it needs 64 MiB, and the node with the most room lacks 54 MiB of that\n"
+              "without_place: hv3 m5 its definition cannot be read: domain XML: invalid: line 1, column 7: expected a "
+              "start tag, found \"n\"\n");
+    // Nobody answers: that is said in time.
+    hv1.connector.link().answer_delay = 60s;
+    const auto silent = (*found)->explain(loop.clock().now() + 5s);
+    run_beating(5s);
+    EXPECT_TRUE(silent->answer && !*silent->answer);
+}
+
 TEST_F(leftovers, one_that_was_parked_is_started_once_there_is_a_node) {
     ensemble.put("/nodes/hv4/domainstate", "flushed");
     sim_node& hv1 = start();
