@@ -155,9 +155,12 @@ private:
 // and rules know is its name.
 bool network_planner::call_bridge_again() {
     const auto* own = known_.own_bridge > 0 ? seen_.find(known_.own_bridge) : nullptr;
-    if (own == nullptr || own == bridge_ || (plan_.steps = links_.renames(*own, wanted_.vni)).empty()) {
+    const bool is_elsewhere = own != nullptr && own != bridge_;
+    auto steps = is_elsewhere ? links_.renames(*own, wanted_.vni) : std::vector<model::network_change>();
+    if (steps.empty()) {
         return false;
     }
+    plan_.steps = std::move(steps);
     plan_.damage.push_back(fmt::format("{} was called {}", bridge_name_, own->name));
     plan_.next = known_;
     return true;
