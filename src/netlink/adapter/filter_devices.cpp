@@ -25,7 +25,7 @@ namespace pvc::netlink {
 
 namespace {
 
-constexpr std::size_t most_rules = 10'000;
+constexpr std::size_t most_filter_devices = 10'000;
 
 struct meta_key {
     std::uint32_t number;
@@ -148,7 +148,7 @@ result<std::vector<device_rule>> devices_in_filter() {
         for (const auto& one : read.messages) {
             PVC_TRY(auto devices, parse_devices_of_rule(one.body));
             for (auto& each : devices) {
-                if (found.size() < most_rules && std::ranges::find(found, each) == found.end()) {
+                if (found.size() < most_filter_devices && std::ranges::find(found, each) == found.end()) {
                     found.push_back(std::move(each));
                 }
             }
