@@ -6,7 +6,7 @@ namespace pvc::node {
 namespace {
 
 constexpr guest_status starting_up{run_state::paused, pause_cause::starting_up};
-constexpr guest_status going{run_state::shutting_down, pause_cause::none};
+constexpr guest_status shutting_down_here{run_state::shutting_down, pause_cause::none};
 constexpr guest_status shut_off{run_state::shut_off, pause_cause::none};
 
 class domain_proof : public migration_fixture {
@@ -120,7 +120,7 @@ TEST_F(domain_proof, what_is_off_there_counts_as_not_there) {
 }
 
 TEST_F(domain_proof, what_is_about_to_end_there_is_waited_for) {
-    found_after_a_kill(half, going);
+    found_after_a_kill(half, shutting_down_here);
     pass(20s);
     EXPECT_FALSE(was("hv1: destroy U1") || was("hv1: resume U1")) << story() << hv1().log();
     guest("hv2").vanish();

@@ -23,7 +23,7 @@ path_set complete(const schema& table, key_group group, const std::string& objec
     return paths;
 }
 
-using keys = std::vector<key_value>;
+using key_values = std::vector<key_value>;
 
 TEST(schema_apply, containers_that_must_be_listed) {
     using paths = std::vector<std::string>;
@@ -43,7 +43,7 @@ TEST(schema_apply, containers_that_must_be_listed) {
 TEST(schema_apply, zk02_version_10_on_a_tree_of_version_0_adds_logs_and_health_only) {
     const auto existing = complete(schema_of_version(0), key_group::base, "/");
     EXPECT_EQ(missing_keys(schema_of_version(10), key_group::base, "/", existing),
-              (keys{{"/logs", ""}, {"/ceph/health", ""}}));
+              (key_values{{"/logs", ""}, {"/ceph/health", ""}}));
 }
 
 TEST(schema_apply, an_empty_ensemble_gets_the_version_that_is_applied) {
@@ -54,14 +54,14 @@ TEST(schema_apply, an_empty_ensemble_gets_the_version_that_is_applied) {
     EXPECT_TRUE(std::ranges::none_of(missing, [](const auto& key) { return key.path.starts_with("/cmd"); }));
     const auto at_15 = missing_keys(schema_of_version(15), key_group::base, "/",
                                     complete(schema_of_version(10), key_group::base, "/"));
-    EXPECT_EQ(at_15, (keys{{"/config/fence_lock", ""}, {"/faults", ""}}));
+    EXPECT_EQ(at_15, (key_values{{"/config/fence_lock", ""}, {"/faults", ""}}));
 }
 
 TEST(schema_apply, zk25_a_network_without_reservations_and_mtu_gets_both_empty) {
     const auto existing = complete(schema_of_version(10), key_group::network, "/networks/100",
                                    {"/networks/100/dhcp4_reservations", "/networks/100/mtu"});
     EXPECT_EQ(missing_keys(schema_of_version(10), key_group::network, "/networks/100", existing),
-              (keys{{"/networks/100/mtu", ""}, {"/networks/100/dhcp4_reservations", ""}}));
+              (key_values{{"/networks/100/mtu", ""}, {"/networks/100/dhcp4_reservations", ""}}));
 }
 
 TEST(schema_apply, zk26_nothing_is_missing_on_a_complete_tree) {
@@ -79,29 +79,29 @@ TEST(schema_apply, zk27_defaults_of_the_newest_keys) {
         const auto existing = complete(schema_of_version(version), group, object, {object + suffix});
         return missing_keys(schema_of_version(version), group, object, existing);
     };
-    EXPECT_EQ(one(10, key_group::osd, "/ceph/osds/3", "/is_split"), (keys{{"/ceph/osds/3/is_split", "False"}}));
-    EXPECT_EQ(one(10, key_group::pool, "/ceph/pools/vms", "/tier"), (keys{{"/ceph/pools/vms/tier", "default"}}));
+    EXPECT_EQ(one(10, key_group::osd, "/ceph/osds/3", "/is_split"), (key_values{{"/ceph/osds/3/is_split", "False"}}));
+    EXPECT_EQ(one(10, key_group::pool, "/ceph/pools/vms", "/tier"), (key_values{{"/ceph/pools/vms/tier", "default"}}));
     EXPECT_EQ(one(13, key_group::domain, "/domains/u1", "/migration_max_downtime"),
-              (keys{{"/domains/u1/migration_max_downtime", "300"}}));
+              (key_values{{"/domains/u1/migration_max_downtime", "300"}}));
     EXPECT_EQ(one(10, key_group::domain, "/domains/u1", "/node_autostart"),
-              (keys{{"/domains/u1/node_autostart", "False"}}));
+              (key_values{{"/domains/u1/node_autostart", "False"}}));
     EXPECT_EQ(one(10, key_group::domain, "/domains/u1", "/migration_method"),
-              (keys{{"/domains/u1/migration_method", "none"}}));
+              (key_values{{"/domains/u1/migration_method", "none"}}));
     EXPECT_EQ(one(10, key_group::domain, "/domains/u1", "/node_selector"),
-              (keys{{"/domains/u1/node_selector", "none"}}));
+              (key_values{{"/domains/u1/node_selector", "none"}}));
 }
 
 TEST(schema_apply, entries_get_their_path_suffixes_and_not_their_ids) {
     const std::string reservation = "/networks/100/dhcp4_reservations/m";
     EXPECT_EQ(missing_keys(schema_of_version(10), key_group::reservation, reservation, {}),
-              (keys{{reservation + "/ipaddr", ""}, {reservation + "/hostname", ""}}));
+              (key_values{{reservation + "/ipaddr", ""}, {reservation + "/hostname", ""}}));
     const std::string rule = "/networks/100/firewall_rules/in/ssh";
     EXPECT_EQ(missing_keys(schema_of_version(10), key_group::rule, rule, {}),
-              (keys{{rule + "/rule", ""}, {rule + "/order", ""}}));
+              (key_values{{rule + "/rule", ""}, {rule + "/order", ""}}));
     EXPECT_EQ(missing_keys(schema_of_version(10), key_group::volume, "/ceph/volumes/vms/web", {}),
-              (keys{{"/ceph/volumes/vms/web/stats", ""}}));
+              (key_values{{"/ceph/volumes/vms/web/stats", ""}}));
     EXPECT_EQ(missing_keys(schema_of_version(10), key_group::snapshot, "/ceph/snapshots/vms/web/s1", {}),
-              (keys{{"/ceph/snapshots/vms/web/s1/stats", ""}}));
+              (key_values{{"/ceph/snapshots/vms/web/s1/stats", ""}}));
 }
 
 TEST(schema_apply, parents_come_before_children) {

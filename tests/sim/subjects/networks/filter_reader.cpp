@@ -44,8 +44,8 @@ std::optional<told_rule> read_rule(const model::filter_rule& rule) {
     return told_rule{static_cast<std::uint32_t>(*vni), kind, rest.substr(0, space), &rule.expressions};
 }
 
-constexpr std::array<std::string_view, 9> rules_of_hosts{"icmp", "icmp6", "dns-tcp",  "dns-udp", "dhcp",
-                                                         "ntp",  "dhcp6", "metadata", "others"};
+constexpr std::array<std::string_view, 9> host_rule_names{"icmp", "icmp6", "dns-tcp",  "dns-udp", "dhcp",
+                                                          "ntp",  "dhcp6", "metadata", "others"};
 
 bool compares_with(const told_rule& rule, std::string_view bytes) {
     return std::ranges::any_of(*rule.says, [&](const auto& one) {
@@ -283,7 +283,7 @@ private:
     static void read_input(chain_reader& from, const model::client_network& network) {
         std::string bridge = network.bridge();
         bridge.resize(16, '\0');
-        for (const auto name : rules_of_hosts) {
+        for (const auto name : host_rule_names) {
             const auto verdict = name == "others" ? model::filter_verdict::drop : model::filter_verdict::accept;
             from.expect(network.vni, name, [&](const told_rule& rule) {
                 return compares_with(rule, bridge) && verdict_of(rule).what == verdict;
@@ -404,7 +404,7 @@ std::string torn_filter(const sim_filter& table) {
     }
     const auto hosts = names_in(*input);
     std::string all;
-    for (const auto name : rules_of_hosts) {
+    for (const auto name : host_rule_names) {
         all.append(name).append(" ");
     }
     for (const auto vni : networks) {

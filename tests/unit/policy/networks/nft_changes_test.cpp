@@ -101,7 +101,7 @@ void expect_is(nft_table& table, const wanted_filter& wanted) {
     EXPECT_EQ(table.filter.now.find("vxlan3-out") != nullptr, is_wanted("vxlan3-in"));
 }
 
-std::vector<client_network> any_networks(random_source& random) {
+std::vector<client_network> networks_by_chance(random_source& random) {
     std::vector<client_network> networks;
     for (std::uint32_t vni = 1; vni <= 4; ++vni) {
         if (random.below(3) == 0) {
@@ -126,14 +126,14 @@ TEST(nft_changes, from_anything_to_anything_with_what_differs_alone) {
         SCOPED_TRACE(seed);
         random_source random(seed);
         nft_table table;
-        auto wanted = firewall_of(any_networks(random), {}, knowing_ttls());
+        auto wanted = firewall_of(networks_by_chance(random), {}, knowing_ttls());
         table.load(wanted);
         auto marks = marks_of(wanted, table.state(), table.static_chains);
         ASSERT_TRUE(marks.has_value());
         ASSERT_TRUE(plan_beside(wanted, table.state(), *marks)->changes.empty());
         for (int step = 0; step < 4; ++step) {
             const auto before = table.filter.now;
-            wanted = firewall_of(any_networks(random), {}, knowing_ttls());
+            wanted = firewall_of(networks_by_chance(random), {}, knowing_ttls());
             const auto plan = plan_beside(wanted, table.state(), *marks);
             ASSERT_TRUE(plan.has_value());
             if (plan->is_rebuild) {

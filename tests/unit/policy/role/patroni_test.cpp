@@ -166,25 +166,25 @@ TEST(patroni, the_command_is_as_specified) {
 
 using ask = claiming_database::ask;
 
-time_point at(duration since) {
+time_point moment_at(duration since) {
     return time_point{} + 100s + since;
 }
 claiming_database::event failed_at(duration since) {
-    return {at(since), patroni_judgement{false, "no"}};
+    return {moment_at(since), patroni_judgement{false, "no"}};
 }
 
 TEST(claiming_database, ac84_five_tries_five_seconds_apart_and_then_it_is_settled) {
     claiming_database it;
     duration now = 0s;
     for (unsigned number = 1; number <= 5; ++number) {
-        const auto begun = it.resume({at(now)});
+        const auto begun = it.resume({moment_at(now)});
         ASSERT_EQ(begun.what, ask::run) << number;
-        EXPECT_EQ(begun.until, at(now + 10s));
+        EXPECT_EQ(begun.until, moment_at(now + 10s));
         EXPECT_FALSE(it.is_settled()) << number;
         const auto next = it.resume(failed_at(now));
         EXPECT_EQ(next.what, ask::wait);
         EXPECT_EQ(it.is_settled(), number == 5) << number;
-        EXPECT_EQ(next.until, at(now + (number == 5 ? 30s : 5s)));
+        EXPECT_EQ(next.until, moment_at(now + (number == 5 ? 30s : 5s)));
         now += number == 5 ? 0s : 5s;
     }
     EXPECT_EQ(now, 20s);
@@ -194,22 +194,22 @@ TEST(claiming_database, ac84_five_tries_five_seconds_apart_and_then_it_is_settle
 
 TEST(claiming_database, the_pause_counts_from_the_end_of_a_run) {
     claiming_database it;
-    EXPECT_EQ(it.resume({at(0s)}).what, ask::run);
-    EXPECT_EQ(it.resume(failed_at(9s)).until, at(14s));
+    EXPECT_EQ(it.resume({moment_at(0s)}).what, ask::run);
+    EXPECT_EQ(it.resume(failed_at(9s)).until, moment_at(14s));
     // Resumed early it goes on waiting for the same.
-    const auto early = it.resume({at(13999ms)});
+    const auto early = it.resume({moment_at(13999ms)});
     EXPECT_EQ(early.what, ask::wait);
-    EXPECT_EQ(early.until, at(14s));
-    EXPECT_EQ(it.resume({at(14s)}).what, ask::run);
+    EXPECT_EQ(early.until, moment_at(14s));
+    EXPECT_EQ(it.resume({moment_at(14s)}).what, ask::run);
 }
 
 TEST(claiming_database, a_success_ends_it_at_once) {
     claiming_database it;
-    EXPECT_EQ(it.resume({at(0s)}).what, ask::run);
-    EXPECT_EQ(it.resume({at(1s), patroni_judgement{true, {}}}).what, ask::nothing);
+    EXPECT_EQ(it.resume({moment_at(0s)}).what, ask::run);
+    EXPECT_EQ(it.resume({moment_at(1s), patroni_judgement{true, {}}}).what, ask::nothing);
     EXPECT_TRUE(it.is_ours());
     EXPECT_TRUE(it.is_settled());
-    EXPECT_EQ(it.resume({at(100s)}).what, ask::nothing);
+    EXPECT_EQ(it.resume({moment_at(100s)}).what, ask::nothing);
 }
 
 TEST(claiming_database, case_82_once_settled_it_is_tried_every_half_minute_until_it_succeeds) {
@@ -217,36 +217,36 @@ TEST(claiming_database, case_82_once_settled_it_is_tried_every_half_minute_until
     it.where = claiming_database::at::pausing;
     it.tries = claiming_database::first_tries;
     it.is_given_up = true;
-    it.again_at = at(0s);
+    it.again_at = moment_at(0s);
     for (int number = 0; number < 20; ++number) {
-        EXPECT_EQ(it.resume({at(number * 30s)}).what, ask::run);
-        EXPECT_EQ(it.resume(failed_at(number * 30s)).until, at((number + 1) * 30s));
+        EXPECT_EQ(it.resume({moment_at(number * 30s)}).what, ask::run);
+        EXPECT_EQ(it.resume(failed_at(number * 30s)).until, moment_at((number + 1) * 30s));
         EXPECT_TRUE(it.is_settled());
     }
-    EXPECT_EQ(it.resume({at(600s)}).what, ask::run);
-    EXPECT_EQ(it.resume({at(601s), patroni_judgement{true, {}}}).what, ask::nothing);
+    EXPECT_EQ(it.resume({moment_at(600s)}).what, ask::run);
+    EXPECT_EQ(it.resume({moment_at(601s), patroni_judgement{true, {}}}).what, ask::nothing);
     EXPECT_TRUE(it.is_ours());
     EXPECT_EQ(it.reason, "");
 }
 
 TEST(claiming_database, without_the_program_one_try_settles_it) {
     claiming_database it;
-    EXPECT_EQ(it.resume({at(0s)}).what, ask::run);
-    const auto next = it.resume({at(0s), patroni_judgement{false, "no such program"}, true});
+    EXPECT_EQ(it.resume({moment_at(0s)}).what, ask::run);
+    const auto next = it.resume({moment_at(0s), patroni_judgement{false, "no such program"}, true});
     EXPECT_EQ(next.what, ask::wait);
-    EXPECT_EQ(next.until, at(30s));
+    EXPECT_EQ(next.until, moment_at(30s));
     EXPECT_TRUE(it.is_settled());
     EXPECT_FALSE(it.is_ours());
     // It stays so when somebody installs it, and Patroni refuses.
-    EXPECT_EQ(it.resume({at(30s)}).what, ask::run);
-    EXPECT_EQ(it.resume(failed_at(30s)).until, at(60s));
+    EXPECT_EQ(it.resume({moment_at(30s)}).what, ask::run);
+    EXPECT_EQ(it.resume(failed_at(30s)).until, moment_at(60s));
     EXPECT_TRUE(it.is_settled());
 }
 
 TEST(claiming_database, an_answer_that_never_came_counts_as_a_failure) {
     claiming_database it;
-    EXPECT_EQ(it.resume({at(0s)}).what, ask::run);
-    EXPECT_EQ(it.resume({at(1s)}).what, ask::wait);
+    EXPECT_EQ(it.resume({moment_at(0s)}).what, ask::run);
+    EXPECT_EQ(it.resume({moment_at(1s)}).what, ask::wait);
     EXPECT_EQ(it.tries, 1U);
 }
 
