@@ -21,7 +21,7 @@ off_played to_go(reason why, vm_state state, std::string_view node = "hv1") {
     p.place(state, node);
     return p;
 }
-std::string gone(off_played& p) {
+std::string is_off_and_gone(off_played& p) {
     p.seen.guest = guest_class::absent;
     return p.woken();
 }
@@ -29,7 +29,7 @@ std::string gone(off_played& p) {
 off_played off_by_itself(reason why, vm_state state) {
     auto p = to_go(why, state);
     EXPECT_EQ(p.begin(), "change 5s");
-    gone(p);
+    is_off_and_gone(p);
     return p;
 }
 
@@ -44,7 +44,7 @@ TEST(going_off_machine, D23_stop_is_written_when_its_process_is_gone_and_it_is_n
     p.seen.guest = guest_class::ending;
     p.seen.class_since = p.now + 1s;
     EXPECT_EQ(p.after(1s), "change 4s");
-    EXPECT_EQ(gone(p), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(p), "set_listed -");
     EXPECT_EQ(p.acts(), (lines{"forget_live"}));
     EXPECT_FALSE(p.memory.adoption.is_adopted);
     EXPECT_EQ(p.woken(), "write_state stop");
@@ -60,7 +60,7 @@ TEST(going_off_machine, D24_D57_a_guest_that_ignores_it_is_destroyed_before_anyt
     EXPECT_EQ(p.after(5s), "destroy 60s");
     EXPECT_EQ(p.call(call_end::done), "change 5s");
     EXPECT_FALSE(p.ever_asked("write_state") || p.ever_asked("set_listed"));
-    EXPECT_EQ(gone(p), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(p), "set_listed -");
     EXPECT_EQ(p.woken(), "write_state stop");
 }
 
@@ -96,7 +96,7 @@ TEST(going_off_machine, D37_D38_what_is_to_be_off_quietly_may_change_between_suc
     EXPECT_TRUE(p.did("state: shutting down: its state is disable"));
     p.set(vm_state::mirror);
     EXPECT_EQ(p.woken(), "change 5s");
-    EXPECT_EQ(gone(p), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(p), "set_listed -");
     EXPECT_EQ(p.woken(), "end_console");
     EXPECT_EQ(p.woken(), "clear_own vnc");
     EXPECT_EQ(p.yes(), "clear_own word");
@@ -165,7 +165,7 @@ TEST(going_off_machine, D28_D39_D45_stop_destroys_and_writes_no_state) {
         }
         EXPECT_EQ(p.acts(), (lines{"state: stopping"}));
         EXPECT_EQ(p.call(call_end::done), "change 5s");
-        EXPECT_EQ(gone(p), "set_listed -");
+        EXPECT_EQ(is_off_and_gone(p), "set_listed -");
         EXPECT_EQ(p.woken(), "end_console");
         EXPECT_EQ(p.woken(), "clear_own vnc");
         EXPECT_EQ(p.yes(), "clear_own word");
@@ -196,7 +196,7 @@ TEST(going_off_machine, D31_it_stays_listed_until_the_destroy_has_worked) {
     }
     EXPECT_FALSE(p.ever_asked("set_listed"));
     p.call(call_end::done);
-    EXPECT_EQ(gone(p), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(p), "set_listed -");
 }
 
 TEST(going_off_machine, D29_a_stop_goes_on_whatever_is_written_meanwhile) {
@@ -204,7 +204,7 @@ TEST(going_off_machine, D29_a_stop_goes_on_whatever_is_written_meanwhile) {
     p.begin();
     p.set(vm_state::start);
     EXPECT_EQ(p.call(call_end::done), "change 5s");
-    EXPECT_EQ(gone(p), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(p), "set_listed -");
     EXPECT_FALSE(p.ever_asked("write_state"));
 }
 
@@ -213,7 +213,7 @@ TEST(going_off_machine, D82_what_is_deleted_is_destroyed_without_a_write) {
     EXPECT_EQ(p.begin(), "destroy 60s");
     EXPECT_EQ(p.acts(), (lines{"state: destroying: it is being deleted"}));
     p.call(call_end::done);
-    EXPECT_EQ(gone(p), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(p), "set_listed -");
     EXPECT_EQ(p.woken(), "end_console");
     EXPECT_EQ(p.woken(), "over");
 }
@@ -225,7 +225,7 @@ TEST(going_off_machine, D46_what_runs_elsewhere_is_destroyed_when_the_cluster_ha
     EXPECT_EQ(p.fresh(), "destroy 60s");
     EXPECT_EQ(p.acts(), (lines{"state: terminating: it belongs to node hv2"}));
     p.call(call_end::done);
-    EXPECT_EQ(gone(p), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(p), "set_listed -");
     EXPECT_EQ(p.woken(), "end_console");
     EXPECT_EQ(p.woken(), "over") << "nothing below the domain";
 }
@@ -295,11 +295,11 @@ TEST(going_off_machine, D32_D33_a_restart_ends_the_guest_and_writes_no_stop) {
     EXPECT_EQ(p.begin(), "change 5s");
     EXPECT_EQ(p.acts(), (lines{"state: restarting"}));
     auto ignored = p;
-    EXPECT_EQ(gone(p), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(p), "set_listed -");
     EXPECT_EQ(p.woken(), "over") << "the table goes on with the start";
     EXPECT_EQ(ignored.after(5s), "destroy 60s");
     ignored.call(call_end::done);
-    EXPECT_EQ(gone(ignored), "set_listed -");
+    EXPECT_EQ(is_off_and_gone(ignored), "set_listed -");
     EXPECT_EQ(ignored.woken(), "over");
     EXPECT_FALSE(p.ever_asked("write_state") || ignored.ever_asked("write_state"));
 }

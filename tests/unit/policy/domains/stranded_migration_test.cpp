@@ -9,7 +9,7 @@ namespace pvc::policy {
 namespace {
 
 using namespace std::chrono_literals;
-using enum model::daemon_state;
+using model::daemon_state;
 
 time_point moment(duration time) {
     return time_point(1000s + time);
@@ -17,7 +17,8 @@ time_point moment(duration time) {
 
 // hv2 runs it and does nothing; hv3 does not have it.
 stranded_look idle() {
-    return {.nodes = {{"hv2", run, holding::runs}, {"hv3", run, holding::nothing}}, .changed = 7};
+    return {.nodes = {{"hv2", daemon_state::run, holding::runs}, {"hv3", daemon_state::run, holding::nothing}},
+            .changed = 7};
 }
 
 TEST(stranded_migration, after_two_minutes_of_looks_that_agree) {
@@ -43,9 +44,9 @@ TEST(stranded_migration, never_while_there_is_doubt) {
         {"a copy that does not run is elsewhere", [](auto& look) { look.nodes[1].what = holding::other; }},
         {"it does not run where it is", [](auto& look) { look.nodes[0].what = holding::other; }},
         {"somebody does not answer", [](auto& look) { look.nodes[1].what = holding::unknown; }},
-        {"its daemon starts", [](auto& look) { look.nodes[0].daemon = init; }},
-        {"its daemon is stopped", [](auto& look) { look.nodes[0].daemon = stop; }},
-        {"its node is dead: a fence decides", [](auto& look) { look.nodes[0].daemon = dead; }},
+        {"its daemon starts", [](auto& look) { look.nodes[0].daemon = daemon_state::init; }},
+        {"its daemon is stopped", [](auto& look) { look.nodes[0].daemon = daemon_state::stop; }},
+        {"its node is dead: a fence decides", [](auto& look) { look.nodes[0].daemon = daemon_state::dead; }},
         {"somebody contends", [](auto& look) { look.is_contended = true; }},
         {"there is no other node", [](auto& look) { look.nodes.clear(); }},
     };
