@@ -53,7 +53,7 @@ std::string_view family_word(std::uint8_t family) {
 // One expression after the other: what is loaded, and what that is compared with.
 struct device_finder {
     const meta_key* loaded = nullptr;
-    std::vector<std::pair<std::string_view, std::string>> found{};  // "iifname", "eth0"
+    std::vector<std::pair<std::string, std::string>> found{};  // "iifname", "eth0"; "iifname !=" for all others
 
     bool take_meta(std::string_view data) {
         return read_all(data, [&](const attribute& one) {
@@ -67,16 +67,23 @@ struct device_finder {
     }
     bool take_compared(std::string_view data) {
         const auto* key = std::exchange(loaded, nullptr);
-        return read_all(data, [&](const attribute& one) {
-            return key == nullptr || one.type != NFTA_CMP_DATA || read_all(one.value, [&](const attribute& value) {
-                       if (value.type == NFTA_DATA_VALUE) {
-                           add(*key, value.value);
-                       }
+        bool is_equal = true;
+        std::string_view compared;
+        const bool is_well = read_all(data, [&](const attribute& one) {
+            if (one.type == NFTA_CMP_OP) {
+                is_equal = be32toh(read_as<std::uint32_t>(one.value).value_or(0)) == NFT_CMP_EQ;
+            }
+            return one.type != NFTA_CMP_DATA || read_all(one.value, [&](const attribute& value) {
+                       compared = value.type == NFTA_DATA_VALUE ? value.value : compared;
                        return true;
                    });
         });
+        if (is_well && key != nullptr && !compared.empty()) {
+            add(*key, compared, is_equal);
+        }
+        return is_well;
     }
-    void add(const meta_key& key, std::string_view value) {
+    void add(const meta_key& key, std::string_view value, bool is_equal) {
         std::string name;
         if (!key.is_index) {
             put_text(name, value);
@@ -86,7 +93,7 @@ struct device_finder {
             name = known == nullptr ? "" : known;
         }
         if (!name.empty()) {
-            found.emplace_back(key.word, std::move(name));
+            found.push_back({std::string(key.word) + (is_equal ? "" : " !="), std::move(name)});
         }
     }
     bool take(std::string_view expression) {
@@ -112,6 +119,10 @@ result<std::vector<device_rule>> parse_devices_of_rule(std::string_view body) {
     const auto head = read_as<nfgenmsg>(body);
     if (!head) {
         return malformed("a rule");
+    }
+    // Of a bridge, or before it, a port is what it was.
+    if (head->nfgen_family == NFPROTO_BRIDGE || head->nfgen_family == NFPROTO_NETDEV) {
+        return std::vector<device_rule>();
     }
     std::string table;
     std::string chain;

@@ -51,9 +51,10 @@ result<named_rule> parse_rule(std::string_view body) {
     if (!is_well) {
         return malformed("a rule");
     }
-    rule.text = fmt::format("ip {}rule {} ({}{}{}{}table {})", head->family == AF_INET6 ? "-6 " : "", priority,
-                            rule.in.empty() ? "" : "iif ", rule.in.empty() ? "" : rule.in + ", ",
-                            rule.out.empty() ? "" : "oif ", rule.out.empty() ? "" : rule.out + ", ", table);
+    rule.text = fmt::format("ip {}rule {} ({}{}{}{}{}table {})", head->family == AF_INET6 ? "-6 " : "", priority,
+                            (head->flags & FIB_RULE_INVERT) != 0 ? "not " : "", rule.in.empty() ? "" : "iif ",
+                            rule.in.empty() ? "" : rule.in + ", ", rule.out.empty() ? "" : "oif ",
+                            rule.out.empty() ? "" : rule.out + ", ", table);
     return rule;
 }
 

@@ -560,7 +560,7 @@ result<std::optional<local_address>> parse_local_route(std::string_view body) {
     }
     const int length = head->rtm_family == AF_INET ? 32 : 128;
     if ((head->rtm_family != AF_INET && head->rtm_family != AF_INET6) || head->rtm_type != RTN_LOCAL ||
-        head->rtm_dst_len != length || head->rtm_protocol != RTPROT_KERNEL) {
+        head->rtm_dst_len != length) {
         return std::nullopt;
     }
     route_parts parts;

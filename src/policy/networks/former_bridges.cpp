@@ -112,7 +112,8 @@ std::vector<network_remark> remarks_of_rules(const config::node_config& config, 
         if (!named.empty()) {
             remarks.push_back({message::network_device_configured, false,
                                fmt::format("rules of this host name {}, which is a port of {}: no packet comes or goes "
-                                           "by it any more, so they do nothing: {}: name {} in them",
+                                           "by it any more, so they match none (one with != or not matches all): {}: "
+                                           "name {} in them",
                                            bridge.device, bridge.name, named, bridge.name)});
         }
     }

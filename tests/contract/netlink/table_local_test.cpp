@@ -43,6 +43,11 @@ TEST_F(kernel_table_local, addresses_of_both_families) {
         co_await async::sleep_for(bench.clock(), 4s, "an address that is not new");
         all = co_await untaken();
         EXPECT_EQ(all, "10.0.0.1/24 fd00::1/64");
+        // By whomever it is: the address takes its packets, and a second such route there cannot be.
+        ip_command("route add local 10.0.0.1 dev eth0 table local");
+        all = co_await untaken();
+        EXPECT_EQ(all, "fd00::1/64");
+        ip_command("route del local 10.0.0.1 dev eth0 table local");
         const network_route local{.to = at("10.0.0.1/32"),
                                   .source = address("10.0.0.1"),
                                   .scope = host_scope,
@@ -67,10 +72,12 @@ TEST_F(kernel_table_local, rules_that_name_devices) {
         ip_command("rule add from 10.0.0.1 oif eth1 lookup 1000 pref 78");
         ip_command("rule add from 10.0.0.1 lookup 100 pref 79");
         ip_command("-6 rule add iif eth0 lookup 7 pref 80");
+        ip_command("rule add not iif eth0 lookup 100 pref 81");
         const auto rules = co_await bench.stack().device_rules(soon());
         ASSERT_CO_TRUE(rules);
         EXPECT_EQ(*rules, (std::vector<netlink::device_rule>{{"eth0", "ip rule 77 (iif eth0, table 100)"},
                                                              {"eth1", "ip rule 78 (oif eth1, table 1000)"},
+                                                             {"eth0", "ip rule 81 (not iif eth0, table 100)"},
                                                              {"eth0", "ip -6 rule 80 (iif eth0, table 7)"}}));
     });
 }
@@ -82,7 +89,7 @@ TEST_F(kernel_table_local, rules_of_packet_filters_that_name_devices) {
             std::system(
                 "nft 'table inet fw { chain c { iifname eth0 tcp dport 22 accept; iif eth0 drop; oifname != "
                 "\"eth0\" oifname \"eth*\" drop; iifname vmbr7 drop; tcp dport 9 drop; }; }; table ip6 six { chain "
-                "d { oif eth0 accept; }; }'"),
+                "d { oif eth0 accept; }; }; table bridge b { chain e { iifname eth0 accept; }; }'"),
             0);
         const auto rules = co_await bench.stack().device_rules(soon());
         ASSERT_CO_TRUE(rules);
@@ -95,7 +102,7 @@ TEST_F(kernel_table_local, rules_of_packet_filters_that_name_devices) {
         std::ranges::sort(of_card);
         EXPECT_EQ(of_card, (std::vector<std::string>{
                                "iif eth0 in chain c of table inet fw", "iifname eth0 in chain c of table inet fw",
-                               "oif eth0 in chain d of table ip6 six", "oifname eth0 in chain c of table inet fw"}));
+                               "oif eth0 in chain d of table ip6 six", "oifname != eth0 in chain c of table inet fw"}));
     });
 }
 

@@ -93,7 +93,8 @@ TEST(moves_beside_cards, rules_that_name_a_device_are_said) {
                                           {"eth0", "-6 78 (iif eth0, table 7)"}};
     const std::string said =
         "warning network-device-configured: rules of this host name eth0, which is a port of brcluster: no packet "
-        "comes or goes by it any more, so they do nothing: 77 (oif eth0, table 100), -6 78 (iif eth0, table 7): name "
+        "comes or goes by it any more, so they match none (one with != or not matches all): 77 (oif eth0, table 100), "
+        "-6 78 (iif eth0, table 7): name "
         "brcluster in them\n";
     const auto plan = plan_host(config, kernel.state());
     EXPECT_EQ(remarks_of(remarks_of_rules(config, plan, kernel.state(), rules)), said) << "before";
