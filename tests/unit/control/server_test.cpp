@@ -3,10 +3,10 @@
 #include "pvcnoded/control/server.hpp"
 
 #include "contract/process_bench.hpp"
+#include "contract/turn_loop.hpp"
 #include "pvcnoded/services/adapter/unix_sockets.hpp"
 #include "sim/sim_sockets.hpp"
 #include "socket_client.hpp"
-#include "turn_loop.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -153,7 +153,7 @@ protected:
     scratch_folder folder_;
     std::string path_ = folder_ / "pvcnoded.sock";
     std::string group_;
-    turn_loop loop_;
+    contract::turn_loop loop_;
     async::thread_offload pool_{loop_.context()};
     services::unix_sockets sockets_{loop_.context(), pool_, loop_.clock()};
     silent_log log_;

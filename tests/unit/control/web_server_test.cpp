@@ -2,9 +2,10 @@
 // else.
 #include "pvcnoded/control/web_server.hpp"
 
+#include "contract/turn_loop.hpp"
+
 #include "pvcnoded/services/adapter/linux_tcp.hpp"
 #include "socket_client.hpp"
-#include "turn_loop.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -112,7 +113,7 @@ protected:
         EXPECT_NE(said.find("Connection: close\r\n"), std::string::npos) << said;
     }
 
-    turn_loop loop_;
+    contract::turn_loop loop_;
     services::linux_tcp tcp_{loop_.context(), loop_.clock()};
     web_log log_;
     web_server* server_ = nullptr;

@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-namespace pvc::control {
+namespace pvc::contract {
 
 class turn_clock final : public async::timers {
 public:
@@ -84,4 +84,4 @@ private:
                             clock_};
 };
 
-}  // namespace pvc::control
+}  // namespace pvc::contract
