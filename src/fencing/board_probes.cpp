@@ -177,7 +177,7 @@ private:
         co_return keys;
     }
 
-    // The address of this node's own board, which no other may have.
+    // The address and the GUID of this node's own board, which no other may have.
     async::awaitable<void> look_at_own() {
         auto own = boards_.known_of(node_.self());
         if (own.probed && node_.clock().now() - *own.probed < own_every) {
@@ -187,6 +187,13 @@ private:
         const auto found = co_await boards_.resolve(own.entry.host, resolve_limit);
         if (found) {
             own.address = found->front();
+        }
+        if (!own.address.empty()) {
+            const auto& ipmi = node_.config->ipmi;
+            const auto heard = co_await boards_.question({own.address, ipmi.user, ipmi.pass, ipmi.cipher_suite, false},
+                                                         power::board_command::guid);
+            const auto guid = heard ? policy::read_board_guid(heard->status, heard->output) : std::string();
+            own.guid = guid.empty() ? own.guid : guid;
         }
         own.probed = node_.clock().now();
         boards_.remember(node_.self(), std::move(own));

@@ -141,7 +141,8 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         co_return;
     }
     node_.log.warning(message::fence_word, "node " + node + " is off by the word of " + word.by +
-                                               ": it counts as fenced, and its machines are started elsewhere");
+                                               ": it counts as fenced, and its machines are started elsewhere, as soon "
+                                               "as this node has the fence lock");
     guard.number = ++words_given_;
     const auto all = all_seen();
     const auto as_it_is = std::ranges::find(all, node, &policy::node_seen::name);

@@ -53,7 +53,8 @@ void fence_run::say(policy::fence_news what, const std::string& text) const {
                 return;
             }
             log.error(message::fence_record_unwritten,
-                      fmt::format("{}: {} ({}); another coordinator is to fence it", node, text, ledger_->trouble()));
+                      fmt::format("{}: {} ({}); another coordinator is to fence it", node, text,
+                                  ledger_->trouble().empty() ? "the disk does not answer" : ledger_->trouble()));
             return;
         case held_back:
             log.error(message::fence_held_back, fmt::format("{} is dead and not switched off: {}", node, text));

@@ -37,7 +37,9 @@ public:
 
     [[nodiscard]] const policy::known_boards& known() const { return known_; }
     [[nodiscard]] policy::known_board known_of(const std::string& node) const;
-    void remember(const std::string& node, policy::known_board found) { known_[node] = std::move(found); }
+    void remember(const std::string& node, policy::known_board found) {
+        policy::take_board(known_, node, std::move(found));
+    }
     void keep_only(const std::vector<std::string>& nodes);
     // Why a fencer may not use that node's board, as a clause; empty: it may (policy/fencing/probe).
     [[nodiscard]] std::string why_unusable(const std::string& node) const;

@@ -257,7 +257,8 @@ fence_step fence_attempt::judge_moved(context& c, const victim_seen& seen) {
         return finish(c, fence_end::node_back, "it has written its own state or heartbeat");
     }
     if (seen.state == daemon_state::fenced && !is_beating) {
-        return finish(c, fence_end::abandoned, "another coordinator has fenced it");
+        return finish(c, fence_end::abandoned,
+                      "its state is fenced by now: another coordinator, or somebody by hand, has written that");
     }
     const bool may_have_died = is_off_accepted && !is_failed && !has_word;
     if (!may_have_died) {

@@ -50,6 +50,19 @@ std::string board_lies(const std::string& address) {
 
 }  // namespace
 
+void take_board(known_boards& all, const std::string& node, known_board found) {
+    known_board& mine = all[node];
+    const bool is_of_before = mine.entry.host == found.entry.host;
+    found.own_guid = is_of_before ? mine.own_guid : std::string();
+    const bool is_of_another = std::ranges::any_of(all, [&](const auto& one) {
+        return one.first != node && (one.second.own_guid == found.guid || one.second.guid == found.guid);
+    });
+    if (!found.guid.empty() && !is_of_another) {
+        found.own_guid = found.guid;
+    }
+    mine = std::move(found);
+}
+
 std::string who_shares_board(const std::string& node, const known_boards& all, const std::string& self,
                              const std::string& own_host, const std::string& own_address) {
     const auto mine = all.find(node);
@@ -61,7 +74,8 @@ std::string who_shares_board(const std::string& node, const known_boards& all, c
         return self;
     }
     const auto other = std::ranges::find_if(all, [&](const auto& one) {
-        const bool is_same_guid = !board.guid.empty() && board.guid == one.second.guid;
+        const bool is_same_guid =
+            !board.guid.empty() && (board.guid == one.second.guid || board.guid == one.second.own_guid);
         return one.first != node && (is_same_guid || is_same_board(board.entry.host, board.address,
                                                                    one.second.entry.host, one.second.address));
     });

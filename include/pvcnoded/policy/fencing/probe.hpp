@@ -23,6 +23,7 @@ struct known_board {
     std::optional<time_point> probed;                     // when the last probe ended
     std::string address;                                  // to which its name resolved last
     std::string guid;                                     // empty: it tells none
+    std::string own_guid;                                 // of the board that it had before any that is another node's
     std::optional<int> suite;                             // with which it answers fast; empty: ipmitool's choice
     bool as_operator = false;                             // it lets nobody in as administrator
     board_power power = board_power::unknown;             // by the last probe
@@ -35,7 +36,12 @@ struct known_board {
 };
 using known_boards = std::map<std::string, known_board>;  // by node
 
-// Whose board is the same, by the text of the entry, by address or by GUID: one of them is another's. Empty: nobody's.
+// What a probe of that node's board found. A board that was another node's, and answers where this node's was, does not
+// become its own: boards that were exchanged (leases, cables) stay unusable until an entry names another host.
+void take_board(known_boards& all, const std::string& node, known_board found);
+
+// Whose board is the same, or was, by the text of the entry, by address or by GUID: one of them is another's. Empty:
+// nobody's.
 // `own`: this node's board as it is configured, and its address, if known.
 [[nodiscard]] std::string who_shares_board(const std::string& node, const known_boards& all, const std::string& self,
                                            const std::string& own_host, const std::string& own_address);

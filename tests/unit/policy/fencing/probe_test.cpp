@@ -244,6 +244,33 @@ TEST(probe, an_entry_that_two_nodes_have_is_nobodys) {
     EXPECT_EQ(why("hv3"), "");
 }
 
+// The GUID of a board under a name under which another one answered before.
+TEST(probe, R42_boards_that_were_exchanged_stay_unusable_until_an_entry_names_another_host) {
+    known_boards all;
+    const auto probed = [&](const std::string& node, const std::string& host, int guid) {
+        auto found = known_as_good();
+        found.entry.host = host;
+        found.address = host == "hv2-lom" ? "192.0.2.2" : host == "hv3-lom" ? "192.0.2.3" : "192.0.2.9";
+        found.guid = guid == 0 ? "" : "31303043-534d-2500-90d8-7a160000000" + std::to_string(guid);
+        take_board(all, node, std::move(found));
+        const auto why = [&](const std::string& of) {
+            return who_shares_board(of, all, "hv1", "hv1-lom", "192.0.2.1");
+        };
+        return why("hv2") + "/" + why("hv3");
+    };
+    EXPECT_EQ(probed("hv2", "hv2-lom", 2), "/");
+    EXPECT_EQ(probed("hv3", "hv3-lom", 3), "/");
+    EXPECT_EQ(probed("hv2", "hv2-lom", 3), "hv3/hv2");
+    EXPECT_EQ(probed("hv3", "hv3-lom", 2), "hv3/hv2") << "exchanged";
+    EXPECT_EQ(probed("hv2", "hv2-lom", 3), "hv3/hv2") << "seen again";
+    EXPECT_EQ(probed("hv3", "hv3-lom", 0), "hv3/") << "it tells none now";
+    EXPECT_EQ(probed("hv3", "hv3-lom", 3), "hv3/hv2");
+    EXPECT_EQ(probed("hv2", "hv2-lom", 2), "/") << "put right";
+    EXPECT_EQ(probed("hv2", "hv2-lom", 4), "/") << "a new board";
+    EXPECT_EQ(probed("hv3", "hv3-lom", 4), "hv3/hv2");
+    EXPECT_EQ(probed("hv3", "hv3-bmc", 5), "/") << "its entry names another one";
+}
+
 TEST(probe, an_entry_that_was_read_anew) {
     known_boards all;
     all["hv2"] = known_as_good();
