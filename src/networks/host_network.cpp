@@ -13,6 +13,7 @@ namespace pvc::networks {
 namespace {
 constexpr duration tell_again = std::chrono::minutes(1);
 constexpr duration rules_limit = std::chrono::seconds(5);
+constexpr duration rules_every = std::chrono::seconds(60);             // of a firewall there may be many
 constexpr duration ports_note_limit = std::chrono::milliseconds(250);  // a full disk keeps no device out of its bridge
 const std::string ip4_forwarding = "net/ipv4/ip_forward";
 const std::string ip6_forwarding = "net/ipv6/conf/all/forwarding";
@@ -116,7 +117,8 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
 // something is said of them.
 async::awaitable<void> host_network::tell_rules(const model::network_state& seen) {
     const std::string about = "rules of the host";
-    if (are_rules_told_ && plan_.units.empty() && remarks_.of(about).empty()) {
+    const bool is_quiet = plan_.units.empty() && remarks_.of(about).empty();
+    if (rules_told_ && (is_quiet || node_.clock().now() - *rules_told_ < rules_every)) {
         co_return;
     }
     auto rules = co_await work_.stack().device_rules(node_.clock().now() + rules_limit);
@@ -128,7 +130,7 @@ async::awaitable<void> host_network::tell_rules(const model::network_state& seen
         all.push_back({std::move(one.device), std::move(one.text)});
     }
     remarks_.tell(about, policy::remarks_of_rules(work_.config(), plan_, seen, all));
-    are_rules_told_ = true;
+    rules_told_ = node_.clock().now();
 }
 
 // What is refused, is refused again with the next look: nothing hangs on it.

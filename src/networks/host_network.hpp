@@ -62,7 +62,7 @@ private:
     policy::host_plan plan_;
     std::vector<policy::unmoved_route> unmoved_;  // of the look before
     std::set<std::string> made_;                  // bridges by this daemon that have had no device yet
-    bool are_rules_told_ = false;
+    std::optional<time_point> rules_told_;
     std::set<int> kept_;                       // bridges that were told to keep their hardware address, by index
     std::map<std::string, trouble> troubles_;  // by unit
     policy::repeated_events set_up_;           // units that were set up, which was told

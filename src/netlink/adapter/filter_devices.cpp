@@ -3,6 +3,7 @@
 #include "adapter/attributes.hpp"
 #include "adapter/filter_messages.hpp"
 #include "adapter/filter_socket.hpp"
+#include "adapter/routing_socket.hpp"
 #include "pvcnoded/netlink/filter_replies.hpp"
 #include "pvcnoded/netlink/replies.hpp"
 
@@ -147,15 +148,22 @@ result<std::vector<device_rule>> parse_devices_of_rule(std::string_view body) {
     return all;
 }
 
-result<std::vector<device_rule>> devices_in_filter() {
-    PVC_TRY(const auto socket, filter_socket::open());
-    constexpr std::uint32_t sequence = 1;
-    if (auto sent = socket->send(dump_all_rules_message(sequence)); !sent) {
+namespace {
+
+// Empty: rules changed meanwhile.
+result<std::optional<std::vector<device_rule>>> dump_devices(filter_socket& socket, std::uint32_t sequence) {
+    if (auto sent = socket.send(dump_all_rules_message(sequence)); !sent) {
         return std::move(sent).error();
     }
     std::vector<device_rule> found;
-    const auto received = socket->receive([&](std::string_view datagram) -> result<bool> {
-        PVC_TRY(const auto read, read_datagram(datagram, sequence, socket->port()));
+    bool is_torn = false;
+    bool is_over = false;
+    int error = 0;
+    const auto received = socket.receive([&](std::string_view datagram) -> result<bool> {
+        PVC_TRY(const auto read, read_datagram(datagram, sequence, socket.port()));
+        is_torn = is_torn || read.is_interrupted || read.error == EINTR;
+        is_over = is_over || read.is_over;
+        error = read.error != 0 ? read.error : error;
         for (const auto& one : read.messages) {
             PVC_TRY(auto devices, parse_devices_of_rule(one.body));
             for (auto& each : devices) {
@@ -169,7 +177,29 @@ result<std::vector<device_rule>> devices_in_filter() {
     if (!received) {
         return received.error();
     }
+    if (is_torn) {
+        return std::nullopt;
+    }
+    if (error != 0 || !is_over) {
+        const bool has_no_filters = error == EOPNOTSUPP || error == EINVAL || error == EPROTONOSUPPORT;
+        return failure(has_no_filters ? errc::unavailable : errc::io, "rules of packet filters",
+                       error != 0 ? error_text(error) : "the kernel did not tell all of them");
+    }
     return found;
+}
+
+}  // namespace
+
+result<std::vector<device_rule>> devices_in_filter() {
+    constexpr std::uint32_t attempts = 4;
+    PVC_TRY(const auto socket, filter_socket::open());
+    for (std::uint32_t sequence = 1; sequence <= attempts; ++sequence) {
+        PVC_TRY(auto found, dump_devices(*socket, sequence));
+        if (found) {
+            return *std::move(found);
+        }
+    }
+    return failure(errc::io, "rules of packet filters", "they change all the time");
 }
 
 }  // namespace pvc::netlink

@@ -13,8 +13,8 @@ namespace pvc::netlink {
 // Body of NFT_MSG_NEWRULE: "iifname eth0 in chain input of table inet fw". Errors: io.
 [[nodiscard]] result<std::vector<device_rule>> parse_devices_of_rule(std::string_view body);
 
-// On a thread of the pool; each once. Where rules change meanwhile some may be missing. Errors: unavailable (no such
-// subsystem in this kernel), io.
+// On a thread of the pool; each once. All of them, or none: one that changes meanwhile is looked at anew. Errors:
+// unavailable (no such subsystem in this kernel), io.
 [[nodiscard]] result<std::vector<device_rule>> devices_in_filter();
 
 }  // namespace pvc::netlink

@@ -103,9 +103,14 @@ async::awaitable<result<std::vector<device_rule>>> kernel_stack::device_rules(ti
     PVC_CO_TRY(const auto turn, co_await looks_->turn(about, deadline));
     kernel_lane::work<std::vector<device_rule>> work = [](kernel_requests& requests, const errand& by) {
         auto rules = requests.device_rules(by);
-        const auto filtered = rules ? devices_in_filter() : std::vector<device_rule>();
-        if (rules && filtered) {  // a kernel without packet filters has no such rules
+        if (!rules) {
+            return rules;
+        }
+        const auto filtered = devices_in_filter();
+        if (filtered) {
             std::ranges::copy(*filtered, std::back_inserter(*rules));
+        } else if (filtered.error().code() != errc::unavailable) {  // a kernel without packet filters has no such rules
+            return result<std::vector<device_rule>>(filtered.error());
         }
         return rules;
     };

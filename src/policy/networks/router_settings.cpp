@@ -117,14 +117,30 @@ public:
                 all.emplace_back(model::set_sysctl{ipv6_key(port->master, name), *wanted});
             }
         }
-        for (const auto& [folder, names] : of_hosts()) {
-            for (const auto name : names) {
-                auto key = key_of(folder, port->master, name);
-                const auto wanted = read_(key_of(folder, from.name, name));
-                const auto has = read_(key_of(folder, bridge == nullptr ? "default" : bridge->name, name));
-                if (wanted && has && wanted != has &&
-                    std::ranges::find(own_, key, &sysctl_setting::key) == own_.end()) {
-                    all.emplace_back(model::set_sysctl{std::move(key), *wanted});
+        return all;
+    }
+    // What else the bridge is to have of the device, each by itself: a kernel that refuses one keeps nothing else back.
+    [[nodiscard]] std::vector<host_unit> beside(const host_unit& unit) const {
+        std::vector<host_unit> all;
+        for (const auto& step : unit.steps) {
+            const auto* port = std::get_if<model::set_master>(&step);
+            const auto* device = port == nullptr ? nullptr : seen_.find(port->name);
+            if (device == nullptr || !bridges_.contains(port->master)) {
+                continue;
+            }
+            const auto* left = seen_.find(device->master);
+            const auto& from = left == nullptr ? *device : *left;
+            const auto* bridge = seen_.find(port->master);
+            for (const auto& [folder, names] : of_hosts()) {
+                for (const auto name : names) {
+                    auto key = key_of(folder, port->master, name);
+                    const auto wanted = read_(key_of(folder, from.name, name));
+                    const auto has = read_(key_of(folder, bridge == nullptr ? "default" : bridge->name, name));
+                    const bool is_own = std::ranges::find(own_, key, &sysctl_setting::key) != own_.end();
+                    if (wanted && has && wanted != has && !is_own) {
+                        auto what = fmt::format("{} = {}, as {} has it", key, *wanted, from.name);
+                        all.push_back({std::move(what), {model::set_sysctl{std::move(key), *wanted}}, unit.needs});
+                    }
                 }
             }
         }
@@ -143,14 +159,18 @@ private:
 host_plan with_router_settings(host_plan plan, const model::network_state& seen, const std::set<std::string>& made,
                                const setting_reader& read, const std::vector<sysctl_setting>& own) {
     const settings_of_ports settings(plan, seen, made, read, own);
+    std::vector<host_unit> units;
     for (auto& unit : plan.units) {
+        std::ranges::move(settings.beside(unit), std::back_inserter(units));
         std::vector<model::network_change> steps;
         for (auto& step : unit.steps) {
             std::ranges::move(settings.before(step), std::back_inserter(steps));
             steps.push_back(std::move(step));
         }
         unit.steps = std::move(steps);
+        units.push_back(std::move(unit));
     }
+    plan.units = std::move(units);
     return plan;
 }
 
