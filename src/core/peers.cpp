@@ -164,7 +164,8 @@ std::vector<other_node> peers::all() const {
     std::vector<other_node> all;
     all.reserve(peers_.size());
     for (const auto& [name, peer] : peers_) {
-        all.push_back({name, peer.daemon.get(), peer.heartbeat.id(), peer.heartbeat.unchanged_for(peer.read)});
+        all.push_back(
+            {name, peer.daemon.get(), peer.heartbeat.id(), peer.heartbeat.unchanged_for(peer.read), peer.read});
     }
     return all;
 }

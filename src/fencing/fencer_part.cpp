@@ -184,7 +184,7 @@ bool fencer_part::majority_stays_by(const std::string& node, const std::vector<c
         if (const auto found = std::ranges::find(read, one.name, &coordinator_read::name); found != read.end()) {
             one.state = found->state;
         }
-        one.silent_for = owner_.beats_.silent_for(one.name, node_.clock().now());
+        one.silent_for = owner_.beats_.silent_at_most(one.name, node_.clock().now());
     }
     return policy::majority_stays(observer(), all, node, policy::majority_at::before_power_off);
 }
@@ -242,7 +242,7 @@ void fencer_part::look_closer(const std::vector<policy::node_seen>& all) {
 void fencer_part::judge() {
     for (const auto& one : session_.others.all()) {
         if (one.heartbeat_id) {
-            owner_.beats_.hear(one.name, *one.heartbeat_id, node_.clock().now());
+            owner_.beats_.hear(one.name, *one.heartbeat_id, one.looked);
         }
         states_[one.name].observe(state_id_of(one), one.heartbeat_id, one.silent_for);
     }

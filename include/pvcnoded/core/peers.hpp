@@ -25,6 +25,7 @@ struct other_node {
     const zookeeper::watched* daemon = nullptr;  // its daemonstate; as long as nobody awaits
     std::optional<std::int64_t> heartbeat_id;    // of the last look; empty: there was no key, or no look yet
     duration silent_for{};                       // at the sending of that look
+    time_point looked{};                         // when it was sent
 };
 
 class peers {

@@ -103,9 +103,10 @@ verdict_on_node judge_silent(const observer_seen& self, const std::vector<node_s
     return {.name = one.name, .what = node_verdict::dead, .after = {}};
 }
 
+// A heartbeat is made up to one interval after the look before it.
 bool stays_in_run(const observer_seen& self, const node_seen& one, majority_at when) {
     return one.is_coordinator && one.state == daemon_state::run &&
-           (when == majority_at::mark || (one.was_seen_to_beat && one.silent_for <= dead_after(self)));
+           (when == majority_at::mark || (one.was_seen_to_beat && one.silent_for <= dead_after(self) + self.keepalive));
 }
 
 }  // namespace
@@ -123,20 +124,22 @@ void state_watch::observe(std::optional<std::int64_t> state_id, std::optional<st
 }
 
 void heartbeats_seen::hear(const std::string& node, std::int64_t id, time_point asked) {
-    const auto [last, is_new] = all_.try_emplace(node, heartbeat{id, std::nullopt});
-    if (!is_new && id > last->second.id) {
-        last->second = {id, asked};
+    auto& last = all_.try_emplace(node, heartbeat{id, asked, std::nullopt}).first->second;
+    if (id > last.id) {
+        last = {id, asked, last.looked};
+    } else if (id == last.id) {
+        last.looked = std::max(last.looked, asked);
     }
 }
 
 bool heartbeats_seen::was_seen_to_beat(const std::string& node) const {
     const auto found = all_.find(node);
-    return found != all_.end() && found->second.moved.has_value();
+    return found != all_.end() && found->second.made.has_value();
 }
 
-duration heartbeats_seen::silent_for(const std::string& node, time_point now) const {
+duration heartbeats_seen::silent_at_most(const std::string& node, time_point now) const {
     const auto found = all_.find(node);
-    return found != all_.end() && found->second.moved ? now - *found->second.moved : duration::max();
+    return found != all_.end() && found->second.made ? now - *found->second.made : duration::max();
 }
 
 duration quiet_for(const node_seen& one) {

@@ -59,13 +59,15 @@ public:
     // The id that was read, and when that was asked. Ids grow: a lower one is an older look.
     void hear(const std::string& node, std::int64_t id, time_point asked);
     [[nodiscard]] bool was_seen_to_beat(const std::string& node) const;
-    // Since it was seen to beat; max: never.
-    [[nodiscard]] duration silent_for(const std::string& node, time_point now) const;
+    // At most so long ago it beat: since the look that did not show its last heartbeat yet. Who looks seldom sees late.
+    // max: it was never seen to beat.
+    [[nodiscard]] duration silent_at_most(const std::string& node, time_point now) const;
 
 private:
     struct heartbeat {
         std::int64_t id = 0;
-        std::optional<time_point> moved;
+        time_point looked;               // the last time that it was this one
+        std::optional<time_point> made;  // not before
     };
     std::map<std::string, heartbeat> all_;
 };

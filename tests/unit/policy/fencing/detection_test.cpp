@@ -226,22 +226,35 @@ TEST_F(detection, the_majority_of_coordinators_stays) {
     EXPECT_EQ(judge_nodes(self, {quiet("hv4", 40s, false)}).back().what, dead);
 }
 
-TEST_F(detection, a_heartbeat_is_as_old_as_this_daemon_has_seen_it_move_over_all_sessions) {
+TEST_F(detection, a_heartbeat_is_at_most_as_old_as_the_look_that_did_not_show_it_over_all_sessions) {
     const time_point start = time_point(1000s);
     heartbeats_seen all;
-    EXPECT_EQ(all.silent_for("hv2", start), duration::max());
+    EXPECT_EQ(all.silent_at_most("hv2", start), duration::max());
     all.hear("hv2", 20, start);
     EXPECT_FALSE(all.was_seen_to_beat("hv2")) << "it may be as old as it likes";
-    EXPECT_EQ(all.silent_for("hv2", start + 5s), duration::max());
+    EXPECT_EQ(all.silent_at_most("hv2", start + 5s), duration::max());
     all.hear("hv2", 21, start + 5s);
     EXPECT_TRUE(all.was_seen_to_beat("hv2"));
+    EXPECT_EQ(all.silent_at_most("hv2", start + 5s), 5s) << "made since the first look";
     all.hear("hv2", 21, start + 10s);
-    EXPECT_EQ(all.silent_for("hv2", start + 12s), 7s);
+    EXPECT_EQ(all.silent_at_most("hv2", start + 12s), 12s);
     all.hear("hv2", 20, start + 13s);
-    EXPECT_EQ(all.silent_for("hv2", start + 14s), 9s) << "an older look, of a tick, or of a server that lags";
+    EXPECT_EQ(all.silent_at_most("hv2", start + 14s), 14s) << "an older look, of a tick, or of a server that lags";
     all.hear("hv2", 22, start + 15s);
-    EXPECT_EQ(all.silent_for("hv2", start + 45s), 30s);
+    EXPECT_EQ(all.silent_at_most("hv2", start + 15s), 5s);
+    all.hear("hv2", 23, start + 60s);
+    EXPECT_EQ(all.silent_at_most("hv2", start + 60s), 45s) << "who did not look for 45 s does not know";
+    all.hear("hv2", 24, start + 65s);
+    EXPECT_EQ(all.silent_at_most("hv2", start + 66s), 6s);
     EXPECT_FALSE(all.was_seen_to_beat("hv3"));
+}
+
+TEST_F(detection, a_heartbeat_that_may_be_older_than_a_living_nodes_does_not_count) {
+    const auto with = [&](duration age) {
+        return majority_stays(self, {quiet("hv2", 40s), quiet("hv3", age)}, "hv2", majority_at::before_power_off);
+    };
+    EXPECT_TRUE(with(35s)) << "dead after 30 s, and seen with the look after it";
+    EXPECT_FALSE(with(35s + 1ms));
 }
 
 TEST_F(detection, AC52_hypervisors_are_not_limited) {
