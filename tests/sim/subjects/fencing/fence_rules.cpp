@@ -43,6 +43,7 @@ void follow_fence_lock(judge& of, const seen_change& seen) {
     const std::string place(sequence_of(seen.what.path));
     if (seen.what.what == recorded_kind::create) {
         all.lock[place] = seen.writer == nullptr ? 0 : seen.writer->number;
+        all.queued[all.lock[place]] = of.world.now();
     } else if (seen.what.what == recorded_kind::remove) {
         if (const auto found = all.lock.find(place); found != all.lock.end()) {
             if (found == all.lock.begin()) {
@@ -116,14 +117,19 @@ bool is_unprobed(const judge& of, const std::map<std::string, time_point>& since
 std::string excuse_of_board(judge& of, const std::string& node) {
     auto& powers = powers_of(of.world);
     const sim_bmc* const board = board_of(of.world, node);
-    if (board != nullptr && board->is_booting && is_unprobed(of, powers.trait_since, node, lies_for_long)) {
+    const auto lied = powers.lied.find(node);
+    const bool has_just_lied = lied != powers.lied.end() && lied->second.second - lied->second.first > lies_for_long &&
+                               of.world.now() - lied->second.second <= 2 * guard_time;
+    if (has_just_lied ||
+        (board != nullptr && board->is_booting && is_unprobed(of, powers.trait_since, node, lies_for_long))) {
         return "a board that since its last probe says off of a running machine for more than 5 s";
     }
     // It said off while that was true, and goes on: two answers, without a break.
     if (board != nullptr && board->is_booting && was_off(of, node)) {
         return "a board that boots with its node, which has lost its power since its last heartbeat";
     }
-    const bool is_led = std::ranges::any_of(powers.leads_to, [&](const auto& one) {
+    // Who asked for its name meanwhile asks that board until the next probe.
+    const bool is_led = std::ranges::any_of(powers.led_to, [&](const auto& one) {
         return (one.first == node || one.second == node) && is_unprobed(of, powers.led_since, one.first, -1ns);
     });
     return is_led ? "a board that is another's since the last probe" : "";
@@ -212,9 +218,10 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     if (!has_or_had_lock(of, *asker)) {
         of.say("one_fencer", fmt::format("{} switches {} off, and does not have the fence lock", by, node));
     }
-    // It is counted before the first of a sequence (ruling 39).
+    // It is counted before the first of a sequence (ruling 39), which is of one lock.
     auto& first = of.state<fences_seen>().first_off[{by, node}];
-    const bool is_first = first == time_point{} || of.world.now() - first > one_sequence || last_beat(of, node) > first;
+    const bool is_first = first == time_point{} || of.world.now() - first > one_sequence ||
+                          last_beat(of, node) > first || of.state<fences_seen>().queued[asker->number] > first;
     first = is_first ? of.world.now() : first;
     const auto& all = settings.coordinators;
     const bool is_coordinator = std::ranges::find(all, node) != all.end();

@@ -15,6 +15,7 @@ namespace pvc::sim {
 struct fences_seen {
     std::map<std::string, std::uint32_t> lock;     // the queue of the fence lock: members' numbers, 0: a stranger's
     std::map<std::uint32_t, time_point> had_lock;  // until when, by member
+    std::map<std::uint32_t, time_point> queued;    // since when for the last time, by member
     std::map<std::string, time_point> beat;        // of a node, committed
     std::map<std::string, time_point> said_run;    // likewise, by its daemonstate
     std::set<std::string> dead;                    // or fenced, by its daemonstate

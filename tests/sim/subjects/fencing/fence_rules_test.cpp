@@ -182,6 +182,39 @@ TEST_F(fence_rules_told, a_board_that_lies_since_its_last_probe_is_excused_and_c
               1);
 }
 
+TEST_F(fence_rules_told, a_board_that_has_just_ended_its_lie_is_excused_as_long_as_an_answer_counts) {
+    give_lock(hv(1));
+    pass(60s);
+    beats("hv2", 0s);
+    ASSERT_TRUE(world.perform(*parse_action("board hv2 booting for 15s")));
+    pass(18s);
+    ASSERT_FALSE(board_of(world, "hv2")->is_booting);
+    beats("hv1", 1s);
+    beats("hv3", 1s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "");
+    pass(2s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced");
+}
+
+TEST_F(fence_rules_told, who_asks_for_the_name_of_a_board_that_is_anothers_may_ask_that_one_until_the_next_probe) {
+    give_lock(hv(1));
+    pass(60s);
+    ASSERT_TRUE(world.perform(*parse_action("board hv2 of hv3 for 100s")));
+    pass(200s);
+    ASSERT_TRUE(powers_of(world).leads_to.empty());
+    beats("hv1", 1s);
+    beats("hv3", 1s);
+    beats("hv2", 12s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "");
+    pass(500s);
+    beats("hv2", 12s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "living_not_fenced");
+}
+
 // Off, and on again with a board that boots, too: it has said off without a break.
 TEST_F(fence_rules_told, a_board_that_boots_under_a_running_node_is_not_excused) {
     give_lock(hv(1));
@@ -337,6 +370,24 @@ TEST_F(fence_rules_told, the_majority_is_not_counted_again_within_a_sequence) {
     beats("hv1", 1s);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "majority_stays");
+}
+
+TEST_F(fence_rules_told, a_sequence_is_of_one_lock) {
+    give_lock(hv(1));
+    pass(100s);
+    beats("hv1", 1s);
+    beats("hv2", 40s);
+    beats("hv3", 1s);
+    switches_off("hv1", "hv2");
+    pass(150s);
+    beats("hv1", 1s);
+    beats("hv3", 1s);
+    change(recorded_kind::create, "/config/fence_lock/abc__lock__0000000002", "hv1:1:fencing:a dead node", hv(1));
+    switches_off("hv1", "hv2");
+    pass(40s);
+    beats("hv1", 1s);
+    switches_off("hv1", "hv2");
+    EXPECT_EQ(broken(), "") << "more than three minutes after the first, and 40 s after that of this lock";
 }
 
 TEST_F(fence_rules_told, nothing_is_written_without_a_proof) {

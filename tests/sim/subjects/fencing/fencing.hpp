@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pvc::sim {
@@ -23,6 +24,8 @@ struct power_world {
     std::set<std::string> behind;                            // a switch that failed: nodes, with boards and Ceph
     std::map<std::string, time_point> trait_since;           // by node: its board became as it is
     std::map<std::string, time_point> led_since;             // by node, likewise
+    std::map<std::string, std::string> led_to;               // and whose answered then, also when its own is back
+    std::map<std::string, std::pair<time_point, time_point>> lied;  // by node: its board said off, from when to when
     // Told of each command to switch a machine off or on: who, whose board, "off".
     std::vector<std::function<void(const std::string& by, const std::string& node, const std::string& verb)>>
         on_command;

@@ -69,13 +69,16 @@ constexpr board_trait board_traits[] = {
      10s},
     {"of",
      [](cluster& world, const std::string& node, sim_bmc& /*board*/, duration /*time*/, std::string_view rest) {
-         powers_of(world).leads_to[node] = std::string(rest);
+         powers_of(world).leads_to[node] = powers_of(world).led_to[node] = std::string(rest);
          powers_of(world).led_since[node] = world.now();
      }},
 };
 
 void set_well(cluster& world, const std::string& node) {
     if (sim_bmc* const board = board_of(world, node); board != nullptr) {
+        if (board->is_booting) {
+            powers_of(world).lied[node] = {powers_of(world).trait_since[node], world.now()};
+        }
         board->set_well();
         powers_of(world).leads_to.erase(node);
     }
