@@ -43,7 +43,8 @@ async::awaitable<void> manager::hold_starts(core::session& s, const zookeeper::w
     }
     node.log.warning(
         message::fenced_holds,
-        "this node was fenced and its machines are still being moved: none is started here until that is done");
+        "the domain state of this node is fence-flush: whoever fenced it moves its machines, or a client wrote that; "
+        "none is started here until that is over, or nothing was moved for 180 s");
     const auto owned = [this] {
         std::set<uuid> all;
         for (const auto& [id, row] : table.rows()) {
