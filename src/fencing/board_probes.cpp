@@ -65,13 +65,17 @@ public:
     void close() override { is_open_ = false; }
 
     async::awaitable<void> run() override {
-        const async::latest<std::uint64_t>::observer ticks(session_.ticks, changed_);
-        for (;;) {
-            co_await changed_.wait(async::wait_note::work("a board that is to be probed"));
-            while (may_probe() && is_due()) {
-                co_await look();
+        co_await async::with_task_group("boards", [this](async::task_group& scope) -> async::awaitable<void> {
+            // One that is silent takes its time, and holds up none of the others.
+            scope.spawn("own board", [this] { return tend_own(); });
+            const async::latest<std::uint64_t>::observer ticks(session_.ticks, changed_);
+            for (;;) {
+                co_await changed_.wait(async::wait_note::work("a board that is to be probed"));
+                while (may_probe() && is_due()) {
+                    co_await look();
+                }
             }
-        }
+        });
     }
 
 private:
@@ -101,7 +105,8 @@ private:
         std::erase_if(unread_, [&](const auto& one) {
             return std::ranges::find(listed->names, one.first) == listed->names.end();
         });
-        const auto due = policy::next_probe(candidates(listed->names), node_.clock().now());
+        const auto all_candidates = candidates(listed->names);
+        const auto due = policy::next_probe(all_candidates, node_.clock().now());
         for (const auto& [node, all] : std::map(owner_.wanted_)) {
             if (const auto why = why_not(node, listed->names); !why.empty()) {
                 owner_.answer_all(node, failure(errc::refused, node, why));
@@ -110,6 +115,9 @@ private:
         if (!due || due->at) {
             const bool has_others = listed->names.size() > 1;
             next_ = due ? *due->at : has_others ? node_.clock().now() + look_again : time_point::max();
+            if (std::ranges::any_of(all_candidates, &policy::probe_candidate::is_being_fenced)) {
+                next_ = std::min(next_, node_.clock().now() + look_again);  // it may be back before the others are due
+            }
             co_return;
         }
         next_ = node_.clock().now();  // who is due next is looked up then
@@ -177,12 +185,30 @@ private:
         co_return keys;
     }
 
+    [[nodiscard]] bool is_own_due() const {
+        const auto own = boards_.known_of(node_.self());
+        return may_probe() && session_.others.count() > 0 &&
+               (!own.probed || node_.clock().now() - *own.probed >= own_every);
+    }
+    async::awaitable<void> tend_own() {
+        async::wakeup passed;
+        const async::latest<std::uint64_t>::observer ticks(session_.ticks, passed);
+        for (;;) {
+            while (!is_own_due()) {
+                co_await passed.wait(async::wait_note::work("the next look at this node's own board"));
+            }
+            co_await look_at_own();
+            for (const auto& [node, board] : std::map(boards_.known())) {
+                if (node != node_.self() && board.probed) {
+                    tell(node, board);  // which of them is the same board is known by now
+                }
+            }
+        }
+    }
+
     // The address and the GUID of this node's own board, which no other may have.
     async::awaitable<void> look_at_own() {
         auto own = boards_.known_of(node_.self());
-        if (own.probed && node_.clock().now() - *own.probed < own_every) {
-            co_return;
-        }
         own.entry.host = node_.config->ipmi.host;
         const auto found = co_await boards_.resolve(own.entry.host, resolve_limit);
         if (found) {
@@ -200,7 +226,6 @@ private:
     }
 
     async::awaitable<void> probe(std::string node) {
-        co_await look_at_own();
         const auto before = boards_.known_of(node);
         const auto keys = co_await read_keys(node);
         if (!keys) {

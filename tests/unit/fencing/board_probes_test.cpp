@@ -180,6 +180,22 @@ TEST_F(board_probes, the_own_board_is_no_others) {
     EXPECT_EQ(std::ranges::count(lines, "boards: 0 of 1 other nodes asked so far could be fenced now"), 1);
 }
 
+// It takes 20 s, and none of the others waits for it.
+TEST_F(board_probes, a_silent_own_board_delays_nobody) {
+    sim::sim_bmc own("hv1-lom", &loop.clock());
+    own.address = "192.0.2.1";
+    own.is_reachable = false;
+    put_node("hv2");
+    sim_node& hv1 = add();
+    own.attach(hv1.boards);
+    boards.front().attach(hv1.boards);
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready());
+    run_beating(5s);
+    EXPECT_EQ(boards.front().heard(), (std::vector<std::string>{"status", "guid"})) << hv1.log();
+    hv1.kill();
+}
+
 // It is another's, or lies: either way nobody is to be fenced through it.
 TEST_F(board_probes, a_board_that_says_off_of_a_node_that_checks_in) {
     put_node("hv2").is_machine_on = false;
@@ -266,6 +282,19 @@ TEST_F(board_probes, neither_in_maintenance_nor_of_a_node_that_is_dead) {
     EXPECT_EQ(boards.front().commands(), 0U);
     const auto dead = probe(hv1, "hv2");
     EXPECT_TRUE(!dead && dead.error().cause().starts_with("the node is dead or fenced")) << dead.error().text();
+}
+
+TEST_F(board_probes, one_that_was_dead_is_probed_within_a_minute_of_its_return) {
+    put_node("hv2");
+    put_node("hv3", "dead");
+    sim_node& hv1 = start();
+    run_beating(30s);
+    ASSERT_EQ(boards.front().commands(), 2U) << hv1.log();
+    ASSERT_EQ(boards.back().commands(), 0U) << hv1.log();
+    ensemble.put("/nodes/hv3/daemonstate", "run");
+    run_beating(65s);
+    EXPECT_EQ(boards.back().commands(), 2U) << hv1.log();
+    EXPECT_EQ(boards.front().commands(), 2U) << "its turn is in ten minutes";
 }
 
 TEST_F(board_probes, asked_for_by_hand) {
