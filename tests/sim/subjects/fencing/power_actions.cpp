@@ -110,6 +110,24 @@ void set_board_of_reference(cluster& world, const action& what, foreign_node& /*
     }
 }
 
+// Addresses, or cables: each answers where the other one should.
+void exchange_boards(cluster& world, const action& what) {
+    std::string_view rest = what.value;
+    const std::string first(next_word(rest));
+    const std::string second(next_word(rest));
+    if (first == second || board_of(world, first) == nullptr || board_of(world, second) == nullptr) {
+        return;
+    }
+    auto& powers = powers_of(world);
+    powers.leads_to[first] = second;
+    powers.leads_to[second] = first;
+    powers.led_since[first] = powers.led_since[second] = world.now();
+    world.lasting(what, nullptr, false, [&world, first, second] {
+        powers_of(world).leads_to.erase(first);
+        powers_of(world).leads_to.erase(second);
+    });
+}
+
 // --- the power ---
 
 void press(cluster& world, const std::string& node, bool on) {
@@ -263,6 +281,13 @@ void draw_trait(drawing& from, action& out) {
     }
 }
 
+// Who is drawn twice exchanges nothing.
+void draw_exchange(drawing& from, action& out) {
+    out.value = from.some_node();
+    out.value += " " + from.some_node();
+    out.lasts = from.some_time(64s, 3600s);
+}
+
 void draw_switch(drawing& from, action& out) {
     std::set<std::string> names;
     for (std::uint64_t left = 1 + from.random.below(3); left > 0; --left) {
@@ -288,6 +313,13 @@ constexpr action_kind actions_on_power[] = {
      .on_member = set_board,
      .on_reference = set_board_of_reference,
      .chance = drawn{.eighths = 6, .favour = more_with_boards, .arguments = draw_trait},
+     .is_for_scripts = true},
+    {.name = "exchange-boards",
+     .takes = "v",
+     .meaning = "the boards of NODE and NODE exchange their places: addresses, or cables",
+     .can_last = true,
+     .on_cluster = exchange_boards,
+     .chance = drawn{.eighths = 3, .favour = with_boards, .arguments = draw_exchange},
      .is_for_scripts = true},
     {.name = "switch-off",
      .takes = "n",
