@@ -71,7 +71,7 @@ protected:
     time_point died{};
 };
 
-TEST_F(recovery_daemons, ac44_its_machine_runs_elsewhere) {
+TEST_F(recovery_daemons, AC44_its_machine_runs_elsewhere) {
     start();
     put_machine(u1, "web", true);
     cut_power();
@@ -85,7 +85,7 @@ TEST_F(recovery_daemons, ac44_its_machine_runs_elsewhere) {
 }
 
 // Whoever fences: one that cannot ask Ceph leaves the machine to the other.
-TEST_F(recovery_daemons, case_40_whoever_can_ask_ceph_recovers_it) {
+TEST_F(recovery_daemons, storage_40_whoever_can_ask_ceph_recovers_it) {
     start(false);
     put_machine(u1, "web", true);
     ensemble.put(model::domain_path(to_text(u1), "/node_limit"), "hv2,hv3");
@@ -95,7 +95,7 @@ TEST_F(recovery_daemons, case_40_whoever_can_ask_ceph_recovers_it) {
 }
 
 // D124: it belongs to the dead node, and nobody makes it anew before the lock on its disk is gone.
-TEST_F(recovery_daemons, d124_a_lock_that_cannot_be_broken_for_200_s) {
+TEST_F(recovery_daemons, D124_a_lock_that_cannot_be_broken_for_200_s) {
     start();
     put_machine(u1, "web", true);
     hardware.rbd.fail_always("break", failure(errc::timed_out, "vms/web", "no answer"));
@@ -108,7 +108,7 @@ TEST_F(recovery_daemons, d124_a_lock_that_cannot_be_broken_for_200_s) {
     ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
 }
 
-TEST_F(recovery_daemons, ac118_locks_that_cannot_be_listed_for_100_s) {
+TEST_F(recovery_daemons, AC118_locks_that_cannot_be_listed_for_100_s) {
     start();
     put_machine(u1, "web", true);
     hardware.rbd.fail_always("list", failure(errc::timed_out, "vms/web", "no answer"));
@@ -143,7 +143,7 @@ TEST_F(recovery_daemons, no_heartbeat_is_later_than_100_ms_while_ceph_hangs) {
     ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
 }
 
-TEST_F(recovery_daemons, ac118_a_node_that_is_back_before_the_next_try_keeps_it) {
+TEST_F(recovery_daemons, AC118_a_node_that_is_back_before_the_next_try_keeps_it) {
     start();
     put_machine(u1, "web", true);
     hardware.rbd.fail_always("list", failure(errc::timed_out, "vms/web", "no answer"));
@@ -158,7 +158,7 @@ TEST_F(recovery_daemons, ac118_a_node_that_is_back_before_the_next_try_keeps_it)
 }
 
 // The only one that fences has no storage function: its helper is started for the locks, and ends when it is of no use.
-TEST_F(recovery_daemons, case_39_a_coordinator_without_the_storage_function) {
+TEST_F(recovery_daemons, storage_39_a_coordinator_without_the_storage_function) {
     coordinators = {"hv1"};
     has_files = true;
     start(false);

@@ -5,7 +5,7 @@
 namespace pvc::node {
 namespace {
 
-TEST_F(recovery_test, ac44_machines_get_living_nodes_and_their_old_clients_no_disk) {
+TEST_F(recovery_test, AC44_machines_get_living_nodes_and_their_old_clients_no_disk) {
     put_machine(1);
     put_machine(2);
     list("hv3", to_text(number(1)) + " " + to_text(number(2)));
@@ -41,7 +41,7 @@ TEST_F(recovery_test, it_is_seen_to_run_where_it_went) {
     EXPECT_LT(loop.clock().now() - begun, 10s);
 }
 
-TEST_F(recovery_test, ac65_nobody_may_take_it) {
+TEST_F(recovery_test, AC65_nobody_may_take_it) {
     put_machine(1, "start", "hv3", "", {{"/node_limit", "hv3,hv9"}});
     recover();
     EXPECT_EQ(where(1), "stop hv3  True");
@@ -85,7 +85,7 @@ TEST_F(recovery_test, R13_a_node_of_ours_that_is_ready_runs_machines) {
     EXPECT_EQ(where(1), "start hv4 hv3 False");
 }
 
-TEST_F(recovery_test, ac62_to_64_68_69_127_by_state) {
+TEST_F(recovery_test, AC62_AC63_AC64_AC68_AC69_AC127_by_state) {
     put_machine(1, "shutdown");
     put_machine(2, "shutdown");
     put_machine(3, "stop");
@@ -113,7 +113,7 @@ TEST_F(recovery_test, ac62_to_64_68_69_127_by_state) {
     EXPECT_TRUE(outcome->left.empty());
 }
 
-TEST_F(recovery_test, ac125_126_one_that_was_migrating_stays_where_it_lives) {
+TEST_F(recovery_test, AC125_AC126_one_that_was_migrating_stays_where_it_lives) {
     put_machine(1, "migrate", "hv3", "hv2");
     put_machine(2, "migrate", "hv2", "hv3");
     put_machine(3, "migrate-live", "hv4", "hv3");
@@ -129,7 +129,7 @@ TEST_F(recovery_test, ac125_126_one_that_was_migrating_stays_where_it_lives) {
     EXPECT_TRUE(hardware.rbd.locks("vms/m3").empty());
 }
 
-TEST_F(recovery_test, ac125_one_that_was_migrating_and_of_which_somebody_says_nothing) {
+TEST_F(recovery_test, AC125_one_that_was_migrating_and_of_which_somebody_says_nothing) {
     put_machine(1, "migrate", "hv3", "hv2");
     machine("hv2").stop_libvirtd();
     recover();
@@ -143,7 +143,7 @@ TEST_F(recovery_test, ac125_one_that_was_migrating_and_of_which_somebody_says_no
         << nodes.back().log();
 }
 
-TEST_F(recovery_test, case_36_the_node_is_back_before_a_lock_is_broken) {
+TEST_F(recovery_test, storage_36_the_node_is_back_before_a_lock_is_broken) {
     put_machine(1);
     put_machine(2);
     hardware.rbd.on_list = [this](const std::string&) { ensemble.put("/nodes/hv3/daemonstate", "init"); };
@@ -155,7 +155,7 @@ TEST_F(recovery_test, case_36_the_node_is_back_before_a_lock_is_broken) {
 }
 
 // Between the last look and the write: the transaction finds it.
-TEST_F(recovery_test, ac120_the_node_beats_while_its_machine_is_written) {
+TEST_F(recovery_test, AC120_the_node_beats_while_its_machine_is_written) {
     put_machine(1);
     bool is_done = false;
     sim_node& hv1 = add_host("hv1");
@@ -207,7 +207,7 @@ TEST_F(recovery_test, bad_definitions_and_keys_that_go) {
     EXPECT_EQ(outcome->left, std::vector<uuid>{number(1)});
 }
 
-TEST_F(recovery_test, case_40_ceph_cannot_be_asked_from_here) {
+TEST_F(recovery_test, storage_40_ceph_cannot_be_asked_from_here) {
     has_storage = false;  // and nobody may read a keyring
     put_machine(1);
     define("start", "hv3", "", {}, number(2), "m2");
@@ -221,21 +221,21 @@ TEST_F(recovery_test, case_40_ceph_cannot_be_asked_from_here) {
     EXPECT_EQ(nodes.back().times_logged("[recovery-left]"), 1U);
 }
 
-TEST_F(recovery_test, cases_23_35_ac128_a_missing_volume_is_no_hindrance) {
+TEST_F(recovery_test, storage_23_storage_35_AC128_a_missing_volume_is_no_hindrance) {
     put_machine(1, "start", "hv3", "", {{"/rbdlist", "vms/old,vms/m1"}});
     recover();
     EXPECT_EQ(end(1), guest_end::unseen);
     EXPECT_TRUE(nodes.back().logged("the RBD image vms/old does not exist"));
 }
 
-TEST_F(recovery_test, case_22_ac66_without_disks_in_ceph_nobody_asks_it) {
+TEST_F(recovery_test, storage_22_AC66_without_disks_in_ceph_nobody_asks_it) {
     define("start", "hv3", "", {}, number(1), "m1");
     recover();
     EXPECT_EQ(end(1), guest_end::unseen);
     EXPECT_TRUE(hardware.rbd.all_calls().empty());
 }
 
-TEST_F(recovery_test, ac67_a_lock_that_cannot_be_broken) {
+TEST_F(recovery_test, AC67_a_lock_that_cannot_be_broken) {
     put_machine(1);
     put_machine(2);
     hardware.rbd.fail_next("break", failure(errc::refused, "vms/m1", "permission denied"));
@@ -248,7 +248,7 @@ TEST_F(recovery_test, ac67_a_lock_that_cannot_be_broken) {
 }
 
 // Not switched off: each machine on a proof of its own, which is on the disk before anything rests on it.
-TEST_F(recovery_test, ac122_by_storage) {
+TEST_F(recovery_test, AC122_by_storage) {
     put_machine(1);
     hardware.rbd.watch("vms/m1", {"client.77", "10.254.0.3:0/77"});
     put_machine(2, "start", "hv3", "",
@@ -263,7 +263,7 @@ TEST_F(recovery_test, ac122_by_storage) {
 }
 
 // Case 37: it has the image open, and holds no lock.
-TEST_F(recovery_test, case_37_a_client_that_has_never_written) {
+TEST_F(recovery_test, storage_37_a_client_that_has_never_written) {
     put_machine(1);
     hardware.rbd.unlock("vms/m1");
     hardware.rbd.watch("vms/m1", {"client.77", "10.254.0.3:0/77"});
