@@ -44,6 +44,7 @@ int status_of(const protocol::refusal& why) {
     switch (why.what) {
         case protocol::problem::refused: return exit_status::forbidden;
         case protocol::problem::other_version: return exit_status::not_understood;
+        case protocol::problem::too_late: return exit_status::no_answer;
         default: return exit_status::refused;
     }
 }
