@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace pvc::fencing {
+
+using namespace std::chrono_literals;
 
 void fencer_part::confirm(core::fence_word word, time_point until, asked answer) {
     if (scope_ == nullptr || !is_open_) {
@@ -30,11 +33,16 @@ std::string fencer_part::why_not_confirmed(const core::fence_word& word, policy:
     seen.self = node_.self();
     seen.is_coordinator = self.is_coordinator;
     std::ranges::copy_if(node_.config->coordinators, std::back_inserter(seen.coordinators),
-                         [&](const auto& name) { return name != node_.self(); });
+                         [&](const auto& name) { return name != node_.self() && name != word.node; });
     seen.is_known = found != all.end() || word.node == node_.self();
     if (found != all.end()) {
         seen.state = found->state;
         seen.silent_for = found->silent_for;
+        const auto victim = victim_of(*found);
+        const bool is_over = victim && victim->state == model::daemon_state::fenced && !victim->is_recovering;
+        const bool is_word = is_over && victim->proof && victim->proof->is_valid &&
+                             victim->proof->which == policy::fence_proof::operators_word;
+        seen.taken_before = is_word ? victim->proof->record + " of " + victim->proof->by : std::string();
     }
     seen.looked_for = self.connected_for;
     seen.fence_intervals = self.fence_intervals;
@@ -60,7 +68,7 @@ result<core::explanation> fencer_part::retry(const std::string& node, const std:
                             .not_judging = policy::why_not_judging(self),
                             .is_under_way = runs_.contains(node)};
     std::ranges::copy_if(node_.config->coordinators, std::back_inserter(seen.coordinators),
-                         [&](const auto& name) { return name != node_.self(); });
+                         [&](const auto& name) { return name != node_.self() && name != node; });
     if (found != all.end()) {
         seen.state = found->state;
         seen.has_failed = memory != memories_.end() && found->state_id && found->heartbeat_id &&
@@ -75,6 +83,75 @@ result<core::explanation> fencer_part::retry(const std::string& node, const std:
     core::explanation told;
     told.facts = {{"node", node}, {"failed_before", static_cast<double>(memory->second.failures)}};
     return told;
+}
+
+bool fencer_part::is_proven_off(const std::string& node) const {
+    const auto run = runs_.find(node);
+    if (run != runs_.end() && run->second->machine().is_fenced) {
+        return true;
+    }
+    const auto others = session_.others.all();
+    const auto found = std::ranges::find(others, node, &core::other_node::name);
+    const auto seen = found == others.end() ? std::nullopt : victim_of(seen_of(*found));
+    return seen && seen->state == model::daemon_state::fenced && seen->proof && seen->proof->is_valid &&
+           seen->proof->which != policy::fence_proof::operators_word;
+}
+
+bool fencer_part::has_word(const std::string& node) const {
+    const auto found = words_.find(node);
+    return found != words_.end() && (!found->second.is_late || is_proven_off(node));
+}
+
+// What a fence heard last is as young as an answer would be: a question would wait behind its own.
+async::awaitable<std::optional<policy::board_power>> fencer_part::power_for_word(core::fence_word word,
+                                                                                 time_point until) {
+    constexpr duration again_after = 5s;  // one that ends tells nobody
+    const std::string node = word.node;
+    auto to = boards_.access_of(node);
+    if (to.address.empty()) {  // no probe has reached it yet
+        auto keys = co_await read_board_keys(session_, node);
+        if (keys) {
+            const auto found = co_await reach_board_of(session_, boards_, node, *std::move(keys));
+            to = found ? *found : to;
+        }
+    }
+    bool is_of_fence = false;
+    async::wakeup changed;
+    const async::latest<std::uint64_t>::observer follow(changes_, changed);
+    while (node_.clock().now() < until) {
+        const auto run = runs_.find(node);
+        const auto last = run == runs_.end() ? std::nullopt : run->second->last_look();
+        const bool is_asking = last && std::holds_alternative<policy::fence_ask::power>(run->second->step().what);
+        if (last && (is_asking || is_of_fence)) {
+            co_return last;
+        }
+        if (to.address.empty()) {
+            co_return policy::board_power::unknown;
+        }
+        if (is_of_fence && run != runs_.end()) {
+            co_await changed.wait_until(node_.clock(), std::min(until, node_.clock().now() + again_after),
+                                        "what a fence hears of the board");
+            continue;
+        }
+        const auto heard = co_await boards_.question(
+            to, power::board_command::status, std::min<duration>(power::command_limit, until - node_.clock().now()));
+        if (heard) {
+            co_return policy::read_power(heard->status, heard->output, heard->errors).power;
+        }
+        if (heard.error().code() != errc::stopped || word.although_on) {
+            co_return policy::board_power::unknown;
+        }
+        if (is_of_fence) {
+            co_await async::sleep_for(node_.clock(), 1s, "a board that a fence has");
+        } else {
+            is_of_fence = true;
+            node_.log.info(
+                fmt::format("the word of {} that node {} is off waits for what its board says to the fence "
+                            "that asks it now",
+                            word.by, node));
+        }
+    }
+    co_return std::nullopt;
 }
 
 async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point until, asked answer) {
@@ -104,40 +181,16 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         answer->give(failure(is_known ? errc::refused : errc::not_found, node, why));
         co_return;
     }
-    auto power = policy::board_power::unknown;
-    auto to = boards_.access_of(node);
-    if (to.address.empty()) {  // no probe has reached it yet
-        auto keys = co_await read_board_keys(session_, node);
-        if (keys) {
-            const auto found = co_await reach_board_of(session_, boards_, node, *std::move(keys));
-            to = found ? *found : to;
-        }
-    }
-    const auto at_board = runs_.find(node);
-    const bool has_fence_asked = at_board != runs_.end() && at_board->second->last_look() &&
-                                 std::holds_alternative<policy::fence_ask::power>(at_board->second->step().what);
-    if (has_fence_asked) {
-        power = *at_board->second->last_look();  // the question would wait behind that of the fence
-    } else if (!to.address.empty()) {
-        const auto heard = co_await boards_.question(to, power::board_command::status);
-        if (!heard && heard.error().code() == errc::stopped) {
-            // A fence has the board: what it heard last is as young as an answer would be.
-            const auto run = runs_.find(node);
-            const auto last = run == runs_.end() ? std::nullopt : run->second->last_look();
-            if (!last && !word.although_on) {
-                refuse("a fence is asking its board now: ask again; --although-on does not wait for that");
-                co_return;
-            }
-            power = last.value_or(power);
-        }
-        power = heard ? policy::read_power(heard->status, heard->output, heard->errors).power : power;
-    }
-    if (const auto why = why_not_confirmed(word, power); !why.empty()) {
-        refuse(why);
+    const auto heard = co_await power_for_word(word, until);
+    if (!heard || node_.clock().now() >= until) {
+        answer->give(failure(errc::timed_out, node,
+                             "a fence is asking its board, which has not answered yet: ask again; --although-on does "
+                             "not wait for that"));
         co_return;
     }
-    if (node_.clock().now() >= until) {
-        answer->give(failure(errc::timed_out, node));
+    const auto power = *heard;
+    if (const auto why = why_not_confirmed(word, power); !why.empty()) {
+        refuse(why);
         co_return;
     }
     node_.log.warning(message::fence_word, "node " + node + " is off by the word of " + word.by +
@@ -149,7 +202,7 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
     const auto then = as_it_is == all.end()
                           ? policy::node_of_word()
                           : policy::node_of_word{as_it_is->heartbeat_id, as_it_is->state_id, as_it_is->state};
-    words_[node] = {word, then, guard.number};
+    words_[node] = {.word = word, .then = then, .number = guard.number};
     if (const auto run = runs_.find(node); run != runs_.end() && !run->second->machine().is_let_go) {
         run->second->take_word(word.although_on, word.by);
     }
@@ -189,9 +242,15 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         }
         const bool is_notified = co_await changed.wait_until(node_.clock(), until, "an operator's word to be recorded");
         if (!is_notified) {
-            answer->give(
-                failure(errc::timed_out, node,
-                        policy::why_word_waits(other_holder(), run ? run->step().reason : std::string_view())));
+            const auto why = policy::why_word_waits(other_holder(), run ? run->step().reason : std::string_view());
+            words_[node].is_late = true;
+            guard.is_taken = true;
+            look_again();  // a fence that rests on it ends
+            node_.log.warning(message::fence_word,
+                              fmt::format("the word of {} that node {} is off was not taken in time, and proves "
+                                          "nothing: {}. If that fence sees it off, it is left off all the same",
+                                          word.by, node, why));
+            answer->give(failure(errc::timed_out, node, why));
             co_return;
         }
     }

@@ -81,7 +81,7 @@ std::string reading_of(const policy::fence_entry::command& what) {
         return "it did not end by itself";
     }
     if (what.what != policy::board_command::status) {
-        return *what.status == 0 ? "accepted" : "refused";
+        return *what.status == 0 ? "accepted" : "not accepted";
     }
     const auto read = policy::read_power(what.status, what.output, what.errors);
     return read.why.empty() ? std::string(to_text(read.power)) : read.why;
@@ -181,6 +181,7 @@ struct fence_ledger::entry_writer {
     void operator()(const policy::fence_entry::outcome& what) const {
         record.outcome = outcome_of(what.end);
         record.remark = what.words;
+        record.is_left_off = what.is_left_off;
         record.ended = now;
     }
 };

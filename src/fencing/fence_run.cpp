@@ -59,7 +59,9 @@ policy::fence_seen fence_run::look() const {
     // A word that was withdrawn before it was on the disk (its limit, a heartbeat) is none.
     const bool is_word_gone =
         machine_.has_word && !machine_.is_proof_recorded && !tools_.ground.has_word(machine_.node);
-    seen.must_end = node_.stopping.value() || is_word_gone;
+    seen.must_end = node_.stopping.value();
+    seen.is_word_withdrawn = is_word_gone;
+    seen.is_lock_wanted = tools_.ground.is_lock_wanted();
     seen.has_turn = tools_.ground.has_turn(machine_.node);
     seen.is_board_silent = (board.probed && board.power == policy::board_power::unknown) || !why_not_asked().empty();
     seen.has_board_said_on = tools_.ground.has_heard_on(machine_.node);
@@ -192,6 +194,7 @@ async::awaitable<void> fence_run::load_history() {
     const auto since = node_.clock().wall_now() - an_hour;
     auto all = co_await tools_.ledgers.records().about(machine_.node, since);
     while (!all) {
+        history_trouble_ = all.error().text();
         // What was not read is not "never".
         co_await async::sleep_for(node_.clock(), history_again, "another attempt to read the records of fences");
         all = co_await tools_.ledgers.records().about(machine_.node, since);
@@ -292,15 +295,18 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
                                                                 : power::board_command::status;
     is_off_sent_ = is_off_sent_ || what.what == policy::board_command::off;
     // A program that does not even end by a signal is still waited for when the fence has long gone on.
+    // One that was given up before that says nothing of its board.
     struct silence {
         std::optional<policy::board_power>& look;
+        async::timers& clock;
+        time_point since;
         bool is_heard = false;
         ~silence() {
-            if (!is_heard) {
+            if (!is_heard && clock.now() - since >= policy::board_probe::silence) {
                 look = policy::board_power::unknown;
             }
         }
-    } silent{last_look_};
+    } silent{last_look_, node_.clock(), node_.clock().now()};
     const auto heard =
         co_await tools_.all_boards.command(*to, which, guarded_until(what.sent + zookeeper::guard_validity));
     silent.is_heard = true;
@@ -311,6 +317,7 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
                      : heard.error().code() == errc::timed_out) {
         last_look_ = policy::board_power::unknown;  // who does not take an order would not tell either
     }
+    tools_.ground.look_again();  // an operator's word may wait for it
     if (!heard) {
         const bool is_unsure = heard.error().code() == errc::io;
         co_return said::board{.is_begun = is_unsure, .status = {}, .output = {}, .errors = heard.error().text()};

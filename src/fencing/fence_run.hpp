@@ -28,6 +28,8 @@ class fence_ground {
 public:
     [[nodiscard]] virtual bool has_turn(const std::string& node) const = 0;
     [[nodiscard]] virtual bool has_word(const std::string& node) const = 0;
+    // Somebody stands behind this coordinator in the line for the fence lock.
+    [[nodiscard]] virtual bool is_lock_wanted() const = 0;
     // Its board said so in the last answer, which is at most 10 s old, since its last heartbeat.
     [[nodiscard]] virtual bool has_heard_on(const std::string& node) const = 0;
     // Who counts for the majority (ruling 31) besides this node, and whether there is one by what was read of them.
@@ -129,6 +131,7 @@ private:
     async::mutex reaching_;
     async::wakeup changed_;
     std::optional<std::uint8_t> fences_in_an_hour_;
+    std::string history_trouble_;  // why the records that tell could not be read
     bool has_had_lock_ = false;
     std::optional<policy::board_power> last_look_;
     time_point begun_;

@@ -40,7 +40,11 @@ void fence_run::say(policy::fence_news what, const std::string& text) const {
                       fmt::format("nothing shows that {} of {} cannot write any more: they are left", text, node));
             return;
         case fenced: log.ok(node + " is fenced"); return;
-        case kept_off: tools_.ground.keeps_off(machine_.node, text); return;
+        case kept_off:
+            tools_.ground.keeps_off(machine_.node, fences_in_an_hour_ || history_trouble_.empty()
+                                                       ? text
+                                                       : text + " (" + history_trouble_ + ")");
+            return;
         case needs_ceph:
             log.warning(message::fence_needs_ceph,
                         fmt::format("{} of {} need Ceph, which this node cannot ask: other coordinators have {} s to "

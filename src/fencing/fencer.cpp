@@ -106,9 +106,10 @@ void fencer_part::report(std::vector<std::string>& lines) const {
         const time_point now = node_.clock().now();
         const auto found = std::ranges::find(all, node, &policy::node_seen::name);
         const auto victim = found == all.end() ? std::nullopt : victim_of(*found);
-        const auto outlook = memory == memories_.end() || !victim || !why.empty()
-                                 ? std::string()
-                                 : policy::outlook_of(node, *victim, memory->second, now);
+        const auto known = memory == memories_.end() ? policy::fence_memory() : memory->second;
+        const auto outlook = !victim || !why.empty()  ? std::string()
+                             : !look.left_off.empty() ? "left off until somebody switches it on: " + look.left_off
+                                                      : policy::outlook_of(node, *victim, known, now);
         lines.push_back(fmt::format("node {} is {}, down for {} s{}{}{}", node, to_text(*state),
                                     (now - *look.dead_since) / 1s, outlook.empty() ? "" : ": ", outlook,
                                     look.are_records_unread ? "; the records of its fences here cannot be read" : ""));

@@ -148,6 +148,7 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
     look.record = policy::own_record::none;
     look.found.reset();
     look.owed.reset();
+    look.left_off.clear();
     if (!all) {
         look.read_again = node_.clock().now() + records_again;
         co_return;
@@ -161,6 +162,7 @@ async::awaitable<void> fencer_part::read_records(std::string node, std::int64_t 
     const auto owed = policy::proof_of_owed_power_on(own, state_id, heartbeat_id, node_.machine.boot_id,
                                                      model::fence_moment_of(node_.clock()));
     look.owed = owed ? std::optional(node_.clock().now() - *owed) : std::nullopt;
+    look.left_off = policy::why_left_off(own, state_id);
     for (const auto& one : own) {
         const auto says = policy::what_record_says(one, state_id, heartbeat_id);
         if (!says) {
@@ -186,7 +188,10 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
                                owed_power_on(one.name).has_value();
     if (!may_queue_ && !owes_power_on) {
         waiting_.insert(one.name);
-        return;
+        if (why != policy::fence_origin::operators_word) {
+            return;
+        }
+        // It stands in line all the same: whoever has the lock sees that, and does not switch the node on at once.
     }
     using action = config::fence_action;
     policy::fence_attempt machine;

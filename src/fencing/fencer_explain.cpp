@@ -48,6 +48,7 @@ core::explanation fencer_part::explain() const {
                                    closer->second.records_of_beat == view.node.heartbeat_id;
             view.record = is_of_now ? closer->second.record : view.record;
             view.are_records_unread = closer->second.are_records_unread;
+            view.left_off = is_of_now ? closer->second.left_off : std::string();
         }
         if (const auto memory = memories_.find(node); memory != memories_.end()) {
             view.memory = memory->second;

@@ -32,6 +32,11 @@ bool fencer_part::may_stand_in_line() {
     return lock_wait_.may_queue(first, is_ours, node_.clock().now());
 }
 
+bool fencer_part::is_lock_wanted() const {
+    return lock_.held() != nullptr && in_line_ && in_line_->known() &&
+           model::contenders(in_line_->names(), model::lock_tag::lock).size() > 1;
+}
+
 void fencer_part::tell_who_has_lock() {
     if (waiting_.empty() || !lock_wait_.behind) {
         return;

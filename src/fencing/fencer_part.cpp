@@ -17,6 +17,7 @@ using model::daemon_state;
 namespace {
 
 constexpr duration told_every = 1h;
+constexpr duration machines_again = 10min;  // what belongs to a node that is down, and that nobody fences
 
 // As the configuration lists them, without their domain and in lower case.
 std::vector<std::string> names_of_coordinators(const config::node_config& config) {
@@ -282,8 +283,12 @@ void fencer_part::judge() {
     drop_old_words(all);
     for (const auto& entry : words_) {
         const std::string& node = entry.first;
+        const auto run = runs_.find(node);
+        if (!may_queue_ && run != runs_.end() && run->second->machine().where == policy::fence_attempt::at::locking) {
+            waiting_.insert(node);
+        }
         const auto found = std::ranges::find(all, node, &policy::node_seen::name);
-        if (!runs_.contains(node) && found != all.end() && !has_begun_in_tick(node)) {
+        if (!runs_.contains(node) && found != all.end() && !has_begun_in_tick(node) && has_word(node)) {
             begin(*found, policy::fence_origin::operators_word);
         }
     }
@@ -318,14 +323,17 @@ bool fencer_part::has_begun_in_tick(const std::string& node) const {
     return found != begun_in_.end() && found->second == session_.ticks.value();
 }
 
+bool fencer_part::is_hour_over(const std::string& node) const {
+    const auto told = owner_.told_.find(node);
+    return told == owner_.told_.end() || node_.clock().now() - told->second >= told_every;
+}
+
 bool fencer_part::is_to_be_told(const std::string& node) {
-    const time_point now = node_.clock().now();
-    const auto [told, is_first] = owner_.told_.try_emplace(node, now);
-    if (!is_first && now - told->second < told_every) {
-        return false;
+    const bool is_due = is_hour_over(node);
+    if (is_due) {
+        owner_.told_[node] = node_.clock().now();
     }
-    told->second = now;
-    return true;
+    return is_due;
 }
 
 void fencer_part::tell(const policy::verdict_on_node& verdict, const policy::node_seen& one) {
@@ -336,7 +344,7 @@ void fencer_part::tell(const policy::verdict_on_node& verdict, const policy::nod
         case node_verdict::well: {
             const bool may_have_machines = one.silent_for > 300s && !is_down(one.state);
             if (may_have_machines && observer().is_run) {
-                want_machines(told_every);
+                want_machines(machines_again);
             }
             return;
         }
@@ -356,15 +364,7 @@ void fencer_part::tell(const policy::verdict_on_node& verdict, const policy::nod
                                             node, silent));
             }
             return;
-        case node_verdict::forgotten:
-            if (!runs_.contains(one.name) && is_to_be_told(one.name)) {
-                node_.log.error(message::fence_forgotten,
-                                fmt::format("{} is down (state {}, no heartbeat for {} s){}: start it, or see that it "
-                                            "is off and say so: pvcnodectl fence confirm {}",
-                                            node, one.state ? to_text(*one.state) : "unknown", silent,
-                                            one.has_machines ? ", and machines belong to it" : "", one.name));
-            }
-            return;
+        case node_verdict::forgotten: tell_forgotten(one); return;
         case node_verdict::may_boot:
             if (is_to_be_told(one.name + "/boots")) {  // no name of a node: what comes after it is told, too
                 node_.log.warning(message::fence_may_boot,
@@ -376,6 +376,26 @@ void fencer_part::tell(const policy::verdict_on_node& verdict, const policy::nod
         case node_verdict::silent:
         case node_verdict::seen_off:
         case node_verdict::dead: return;
+    }
+}
+
+// Whether machines belong to it is looked up right before: what was so when it died is an hour old.
+void fencer_part::tell_forgotten(const policy::node_seen& one) {
+    constexpr duration counted_within = 30s;
+    if (runs_.contains(one.name) || !is_hour_over(one.name)) {
+        return;
+    }
+    if (!machines_read_ || node_.clock().now() - *machines_read_ > counted_within) {
+        want_machines(counted_within);
+        return;
+    }
+    const auto closer = closer_.find(one.name);
+    if (closer != closer_.end() && !closer->second.left_off.empty() && closer->second.records_of == one.state_id) {
+        keeps_off(one.name, closer->second.left_off);
+        return;
+    }
+    if (is_to_be_told(one.name)) {
+        node_.log.error(message::fence_forgotten, policy::words_of_forgotten(one, victim_of(one)));
     }
 }
 

@@ -63,6 +63,7 @@ private:
         policy::own_record record = policy::own_record::none;
         std::optional<model::fence_record> found{};
         std::optional<time_point> owed{};  // policy::proof_of_owed_power_on: when that was given
+        std::string left_off{};            // why it is not switched on again; empty: that is not so, by own records
         std::optional<time_point> dead_since{};
         bool was_seen_to_die = false;  // it was neither dead nor fenced when this session looked first
     };
@@ -75,13 +76,17 @@ private:
         core::fence_word word;
         policy::node_of_word then;
         std::uint64_t number = 0;
+        // It was not taken in time, as who gave it was told: it proves nothing, but a node that is proven to be off
+        // is not switched on against it.
+        bool is_late = false;
     };
     // A try at what a recovery left.
     struct tending;
 
     // fence_ground
     [[nodiscard]] bool has_turn(const std::string& node) const override { return turn_ == node; }
-    [[nodiscard]] bool has_word(const std::string& node) const override { return words_.contains(node); }
+    [[nodiscard]] bool has_word(const std::string& node) const override;
+    [[nodiscard]] bool is_lock_wanted() const override;
     [[nodiscard]] bool has_heard_on(const std::string& node) const override;
     [[nodiscard]] std::vector<std::string> other_coordinators(const std::string& without) const override;
     [[nodiscard]] bool majority_stays_without(const std::string& node, const std::vector<coordinator_read>& read,
@@ -111,6 +116,8 @@ private:
     void judge();
     void tell(const policy::verdict_on_node& verdict, const policy::node_seen& one);
     [[nodiscard]] bool has_begun_in_tick(const std::string& node) const;
+    void tell_forgotten(const policy::node_seen& one);
+    [[nodiscard]] bool is_hour_over(const std::string& node) const;
     // Once an hour for each node, whatever it is.
     [[nodiscard]] bool is_to_be_told(const std::string& node);
     void ask_boards(const policy::observer_seen& self, const std::vector<policy::node_seen>& all);
@@ -128,6 +135,10 @@ private:
     async::awaitable<void> carry_out(std::shared_ptr<fence_run> which);
     async::awaitable<void> await_disk();
     async::awaitable<void> take_word(core::fence_word word, time_point until, asked answer);
+    // What the board says of a node that somebody says is off, or tells a fence that has it. Empty: nothing by then.
+    async::awaitable<std::optional<policy::board_power>> power_for_word(core::fence_word word, time_point until);
+    // It was seen off, as a proof in the store says.
+    [[nodiscard]] bool is_proven_off(const std::string& node) const;
     [[nodiscard]] std::string why_not_confirmed(const core::fence_word& word, policy::board_power board) const;
     void want_machines(duration no_older_than);
     async::awaitable<void> count_machines();

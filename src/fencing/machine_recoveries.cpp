@@ -336,6 +336,10 @@ private:
             text += (text.empty() ? "" : "; ") + name_of(found, id) +
                     (why == mine.why.end() ? std::string() : " (" + why->second + ")");
         }
+        if (mine.why.empty() && found.proof.by != session_.node.self()) {
+            text += "; why is known to " + shown(found.proof.by) + ", which fenced it: pvcnodectl fence show " +
+                    shown(node) + " there";
+        }
         session_.node.log.error(message::recovery_left,
                                 "machines of " + shown(node) + " are still to be recovered: " + text);
     }

@@ -48,7 +48,7 @@ fence_step fence_attempt::finish(context& c, fence_end how, std::string words) {
         case fence_end::done: break;  // said when it was known
     }
     if (is_begun || is_opened) {
-        c.note(fence_entry::outcome{how, std::move(words)});
+        c.note(fence_entry::outcome{how, std::move(words), keeps_off});
     }
     pending = {};
     return pending;
@@ -77,6 +77,12 @@ fence_step fence_attempt::resume(const fence_event& e, std::vector<fence_act::an
     if (!e.seen.session_lives || e.seen.must_end) {
         return finish(c, fence_end::abandoned,
                       e.seen.must_end ? "this daemon ends" : "the session with ZooKeeper is lost");
+    }
+    if (e.seen.is_word_withdrawn) {
+        if (where == at::locking) {
+            return end_unseen();
+        }
+        return finish(c, fence_end::abandoned, "the word that it is off does not count any more");
     }
     const bool needs_no_lock = where == at::locking || where == at::locking_again || where == at::leaving || is_let_go;
     if (!needs_no_lock && !e.seen.has_lock && !is_planted(defect::fence_without_lock)) {
@@ -166,7 +172,7 @@ fence_step fence_attempt::waited(context& c) {
         return heed_word(c);
     }
     if (is_let_go && c.seen.is_confirmed) {
-        return conclude(c);  // who says that it is off may be at work on it
+        return leave_off(c, std::string(word_came));
     }
     if (where == at::awaiting_turn) {
         return c.seen.has_turn ? with_turn(c) : pending;
@@ -182,11 +188,10 @@ fence_step fence_attempt::waited(context& c) {
     }
     switch (where) {
         case at::locking:
-            // Another one has it: nothing worth a line was done.
-            where = at::over;
-            wants_lock = false;
-            pending = {};
-            return pending;
+            if (has_word) {  // whoever has it sees in the line that somebody waits, before he switches it on
+                return wait(at::locking, c.now + fence_lock_limit(rules.keepalive), "/config/fence_lock");
+            }
+            return end_unseen();  // another one has it
         case at::locking_again: return finish(c, fence_end::handed_on, "another coordinator has the fence lock");
         case at::leaving:
             wants_lock = true;
@@ -206,6 +211,14 @@ fence_step fence_attempt::waited(context& c) {
         case at::pausing_write: return read_for(c, after);
         default: return pending;
     }
+}
+
+// Nothing worth a line was done.
+fence_step fence_attempt::end_unseen() {
+    where = at::over;
+    wants_lock = false;
+    pending = {};
+    return pending;
 }
 
 // ---- what a read shows ----------------------------------------------------------------------------------------------
@@ -241,6 +254,11 @@ fence_step fence_attempt::judge(context& c, const fence_said::read& said) {
 
 fence_step fence_attempt::judge_moved(context& c, const victim_seen& seen) {
     const bool is_beating = seen.heartbeat_id != heartbeat_id;
+    const bool is_of_others = seen.state == daemon_state::dead || seen.state == daemon_state::fenced;
+    if (after == at::begin && origin == fence_origin::operators_word && !is_beating && is_of_others) {
+        mark_id = seen.state_id;  // written while it stood in line: the word is about the node as it was
+        return take_turn(c, at::recording_proof);
+    }
     if (after == at::marking && is_mark_open && seen.state == daemon_state::dead && !is_beating) {
         mark_id = seen.state_id;  // it was written, though nobody said so
         return begin_throws(c);
@@ -252,6 +270,11 @@ fence_step fence_attempt::judge_moved(context& c, const victim_seen& seen) {
     if (is_on_sent && (after == at::looking_on || after == at::powering_on)) {
         c.say(fence_news::powered_on);
         return conclude(c);  // it has booted since
+    }
+    if (is_let_go && seen.state == daemon_state::fenced && !is_beating) {
+        const bool is_word = seen.proof && seen.proof->is_valid && seen.proof->which == fence_proof::operators_word;
+        return is_word ? leave_off(c, std::string(word_came))
+                       : finish(c, fence_end::abandoned, "another coordinator has written its state since");
     }
     if (is_fenced || (is_failed && is_proven())) {
         return finish(c, fence_end::node_back, "it has written its own state or heartbeat");

@@ -170,8 +170,8 @@ fence_step fence_attempt::end_recovery(context& c) {
     if (is_fenced && c.seen.fences_in_an_hour.value_or(0) >= fence_limits::fences_in_an_hour) {
         return keep_off(c, "it was fenced for the third time within an hour");
     }
-    if (has_word || power_on_until == time_point::min()) {
-        return conclude(c);
+    if (has_word || (is_fenced && c.seen.is_confirmed) || power_on_until == time_point::min()) {
+        return leave_off(c, std::string(word_came));
     }
     if (c.now >= power_on_until) {
         return keep_off(c, "it was seen off more than 10 min ago, and somebody may be at work on it by now");
@@ -180,13 +180,23 @@ fence_step fence_attempt::end_recovery(context& c) {
         return wait(at::awaiting_history, c.now + fence_limits::history, "the records of its fences");
     }
     limit = std::min(std::max(c.now + fence_limits::power_on, proven_at + fence_limits::after_proof), power_on_until);
+    if (is_fenced && c.seen.is_lock_wanted) {
+        // Who has an operator's word writes it as soon as it has the lock, and the read before the `on` shows it.
+        after = at::powering_on;
+        return wait(at::pausing_write, c.now + fence_limits::for_word, "who stands in line for the fence lock");
+    }
     return read_for(c, at::powering_on);
 }
 
+// That is worth a line each hour.
 fence_step fence_attempt::keep_off(context& c, std::string why) {
+    c.say(fence_news::kept_off, why);
+    return leave_off(c, std::move(why));
+}
+
+fence_step fence_attempt::leave_off(context& c, std::string why) {
     keeps_off = true;
-    c.say(fence_news::kept_off, std::move(why));
-    return conclude(c);
+    return finish(c, is_failed ? fence_end::failed : fence_end::done, std::move(why));
 }
 
 fence_step fence_attempt::power_on(context& c, const fence_said::read& said) {

@@ -4,10 +4,14 @@
 #include "pvcnoded/policy/fencing/attempt.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace pvc::policy {
+
+// Who says that it is off may be at work on it.
+inline constexpr std::string_view word_came = "an operator says that it is off";
 
 struct fence_attempt::context {
     const fence_seen& seen;

@@ -39,6 +39,10 @@ std::string why_not_confirmed(const confirm_seen& seen) {
     if (seen.is_under_way) {
         return fmt::format("node {} is proven to be off already, and its machines are being recovered", seen.node);
     }
+    if (!seen.taken_before.empty()) {
+        return fmt::format("node {} is fenced by an operator's word already, and its recovery is over: record {}",
+                           seen.node, seen.taken_before);
+    }
     const duration quiet = std::max<duration>(seen.fence_intervals * seen.keepalive, shortest_quiet);
     if (seen.looked_for < quiet) {
         return fmt::format("this daemon has looked at the heartbeat of {} for {} s; ask again in {} s", seen.node,

@@ -55,6 +55,21 @@ void explain_recovery(explained_fence& out, const fence_view& one) {
     }
 }
 
+// And nobody recovers its machines.
+void explain_fenced(explained_fence& out, const fence_view& one) {
+    out.next = "nothing, until it checks in";
+    if (!one.victim->proof || !one.victim->proof->is_valid) {
+        out.why = "its state is fenced, and no coordinator of ours has proven that it is off: what belongs to it stays";
+        add_missing(out, confirm_it(one.node.name));
+        return;
+    }
+    out.why = "it is fenced, and its recovery is over";
+    if (!one.left_off.empty()) {
+        out.why += "; it was left off: " + one.left_off;
+        add_missing(out, "somebody who switches it on");
+    }
+}
+
 // `dead` or `fenced`.
 void explain_down(explained_fence& out, const observer_seen& self, const fence_view& one,
                   const std::string& lock_holder, time_point now) {
@@ -66,8 +81,7 @@ void explain_down(explained_fence& out, const observer_seen& self, const fence_v
     if (one.victim->is_recovering) {
         explain_recovery(out, one);
     } else if (one.victim->state == daemon_state::fenced) {
-        out.why = "it is fenced, and its recovery is over";
-        out.next = "nothing, until it checks in";
+        explain_fenced(out, one);
         return;
     } else if (has_failed) {
         out.why = fmt::format("it was not seen off, {} time{}", one.memory.failures,

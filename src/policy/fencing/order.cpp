@@ -184,6 +184,13 @@ std::optional<duration> proof_of_owed_power_on(const std::vector<model::fence_re
     return std::nullopt;
 }
 
+std::string why_left_off(const std::vector<model::fence_record>& own, std::int64_t state_id) {
+    const auto found = std::ranges::find_if(own, [state_id](const auto& one) {
+        return one.is_left_off && (one.fenced_id == state_id || one.mark_id == state_id);
+    });
+    return found == own.end() ? std::string() : found->remark;
+}
+
 failed_before failures_in(const std::vector<model::fence_record>& own, std::int64_t state_id, std::int64_t heartbeat_id,
                           const std::string& boot_id, const model::fence_moment& now) {
     failed_before out;
@@ -317,41 +324,6 @@ next_fence next_attempt(const left_over& one, const fence_memory& memory, time_p
         return for_fenced(one, memory, now);
     }
     return one.victim.state == daemon_state::dead ? for_dead(one, memory, now) : next_fence{};
-}
-
-std::string outlook_of(const std::string& node, const victim_seen& victim, const fence_memory& memory, time_point now) {
-    if (!memory.seen) {
-        return {};
-    }
-    const auto left_until = [now](time_point when) { return std::max<duration>(when - now, {}) / 1s; };
-    const auto old = left_until(memory.since + fence_memory::orphan_age);
-    if (victim.state == daemon_state::fenced) {
-        return victim.is_recovering
-                   ? fmt::format(
-                         "its machines are left to who recovers them, and taken up here after {} s without "
-                         "progress",
-                         old)
-                   : std::string("its machines were dealt with; it may be switched on");
-    }
-    if (memory.not_before && now < *memory.not_before) {
-        return fmt::format(
-            "this node could not write the record of its fence, which is left to other coordinators; "
-            "tried here again in {} s, or once one can be written",
-            left_until(*memory.not_before));
-    }
-    if (memory.has_failed_at(victim.state_id, victim.heartbeat_id)) {
-        return fmt::format(
-            "it was not seen off, and is asked again in {} s, or at once: pvcnodectl fence retry {}; if "
-            "it is off: pvcnodectl fence confirm {}",
-            left_until(memory.failed_at + pause_after_failures(memory.failures)), node, node);
-    }
-    if (memory.held_back_mark == victim.state_id) {
-        return fmt::format(
-            "not switched off, as no majority of coordinators would be left; taken up here as soon as one is; if it is "
-            "off: pvcnodectl fence confirm {}",
-            node);
-    }
-    return fmt::format("left to who marked it, and taken up here after {} s without progress", old);
 }
 
 }  // namespace pvc::policy

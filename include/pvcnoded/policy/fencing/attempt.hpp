@@ -50,6 +50,8 @@ struct fence_limits {
     static constexpr duration seen_off_again = std::chrono::seconds(30);  // ruling 76
     static constexpr duration for_others = std::chrono::seconds(180);     // ruling 38
     static constexpr duration power_up = std::chrono::seconds(2);
+    // Before the power-on, while others stand in line for the fence lock: one of them may have an operator's word.
+    static constexpr duration for_word = std::chrono::seconds(5);
     // From the first `on` of a node that is fenced, and until so long after the proof (46).
     static constexpr duration power_on = std::chrono::seconds(180);
     static constexpr duration after_proof = std::chrono::minutes(10);
@@ -142,7 +144,7 @@ struct fence_attempt {
     bool is_off_accepted = false;
     bool is_off_sent = false;
     bool is_on_sent = false;
-    bool keeps_off = false;  // 45
+    bool keeps_off = false;  // 45, 46, or an operator's word
     std::uint8_t throws = 0;
     std::uint8_t offs = 0;
     std::uint8_t looks = 0;
@@ -170,6 +172,7 @@ private:
     fence_step wait(at which, time_point until, std::string_view reason);
     fence_step read_for(context& c, at what);
     fence_step finish(context& c, fence_end how, std::string words);
+    fence_step end_unseen();
     fence_step begin(context& c);
     fence_step heed_word(context& c);
     fence_step answered(context& c);
@@ -217,6 +220,7 @@ private:
     fence_step flushed_written(context& c, const fence_said::written& said);
     fence_step end_recovery(context& c);
     fence_step keep_off(context& c, std::string why);
+    fence_step leave_off(context& c, std::string why);
     fence_step power_on(context& c, const fence_said::read& said);
     fence_step powered_on(context& c, const fence_said::board& said);
     fence_step looked_on(context& c, const fence_said::board& said);

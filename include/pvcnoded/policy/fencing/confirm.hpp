@@ -27,7 +27,8 @@ struct confirm_seen {
     duration keepalive{};
     board_power board = board_power::unknown;  // asked just now
     bool although_on = false;
-    bool is_under_way = false;  // its recovery, on a proof
+    bool is_under_way = false;   // its recovery, on a proof
+    std::string taken_before{};  // the record of such a word whose recovery is over, and whose; empty: there is none
 };
 // Why it is refused, and what would help: one sentence each. Empty: it is taken.
 [[nodiscard]] std::string why_not_confirmed(const confirm_seen& seen);

@@ -26,6 +26,7 @@ struct fence_view {
     bool are_records_unread = false;
     bool is_recoverable_here = true;
     fence_memory memory;
+    std::string left_off;  // order.hpp, why_left_off
 };
 
 struct explained_fence {

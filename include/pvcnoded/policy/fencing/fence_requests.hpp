@@ -68,7 +68,9 @@ struct fence_seen {
     // To this fencer, since the node's last heartbeat (ruling 40), in the last answer, which is at most 10 s old: a
     // board that was silent after it said so may have booted, and says off of a running machine then.
     bool has_board_said_on = false;
-    bool is_confirmed = false;  // an operator's word for this node has come (ruling 43), its refusals looked at
+    bool is_confirmed = false;       // an operator's word for this node has come (ruling 43), its refusals looked at
+    bool is_word_withdrawn = false;  // it rests on a word that does not count any more: by its limit, or a heartbeat
+    bool is_lock_wanted = false;     // somebody stands behind it in the line for the fence lock
     // Of this node, done, by this fencer's records, this one not counted; empty: they could not be read yet.
     std::optional<std::uint8_t> fences_in_an_hour{};
     friend bool operator==(const fence_seen&, const fence_seen&) = default;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "pvcnoded/model/fence_record.hpp"
+#include "pvcnoded/policy/fencing/detection.hpp"
 #include "pvcnoded/policy/fencing/fence_requests.hpp"
 
 #include <cstdint>
@@ -134,6 +135,9 @@ enum class own_record : std::uint8_t {
                                                              const std::string& boot_id,
                                                              const model::fence_moment& now);
 
+// Why it was not switched on again after the fence that wrote its state, by these records; empty: it was, or is to be.
+[[nodiscard]] std::string why_left_off(const std::vector<model::fence_record>& own, std::int64_t state_id);
+
 // `own`: records of this coordinator about the node, the youngest first. `boot_id`: of this machine, as it is `now`.
 [[nodiscard]] failed_before failures_in(const std::vector<model::fence_record>& own, std::int64_t state_id,
                                         std::int64_t heartbeat_id, const std::string& boot_id,
@@ -168,6 +172,9 @@ struct next_fence {
 // it, for who asks how it is. Empty: it has not been looked at yet.
 [[nodiscard]] std::string outlook_of(const std::string& node, const victim_seen& victim, const fence_memory& memory,
                                      time_point now);
+
+// The line of each hour about a node that is down and that nobody fences. `victim`: empty: its keys are not read yet.
+[[nodiscard]] std::string words_of_forgotten(const node_seen& one, const std::optional<victim_seen>& victim);
 
 // After so many failures in a row: 10, 20, 40, then every 60 min.
 [[nodiscard]] duration pause_after_failures(std::uint8_t failures);

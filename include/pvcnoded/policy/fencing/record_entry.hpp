@@ -128,6 +128,7 @@ struct guest {  // one step with a machine
 struct outcome {
     fence_end end = fence_end::abandoned;
     std::string words;
+    bool is_left_off = false;  // nobody switches it on again, for the reason in `words`
     friend bool operator==(const outcome&, const outcome&) = default;
 };
 

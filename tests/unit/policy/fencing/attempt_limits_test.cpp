@@ -135,7 +135,50 @@ TEST(fence_attempt, R45_who_is_fenced_for_the_third_time_within_an_hour_stays_of
         p.run();
         EXPECT_EQ(p.count("power on"), before == 2 ? 0 : 1);
         EXPECT_EQ(p.has_said(fence_news::kept_off), before == 2);
+        EXPECT_EQ(p.fence.keeps_off, before == 2) << "the record has it from the outcome";
     }
+}
+
+// Who stands in line for the fence lock may have an operator's word, which is written as soon as it has the lock.
+TEST(fence_attempt, R43_who_stands_in_line_has_his_say_before_the_power_on) {
+    fence_play alone;
+    alone.run();
+    fence_play p;
+    p.seen.is_lock_wanted = true;
+    p.run();
+    EXPECT_EQ(p.count("power on"), 1);
+    EXPECT_EQ(p.second(), alone.second() + 5);
+    fence_play worded;
+    worded.seen.is_lock_wanted = true;
+    worded.at(alone.second(), [&] {
+        worded.writes(model::daemon_state::fenced);
+        worded.victim.proof = {.record = "r2", .by = "hv1", .which = fence_proof::operators_word, .is_valid = true};
+    });
+    EXPECT_EQ(worded.run().back(), "done");
+    EXPECT_EQ(worded.count("power on"), 0);
+    EXPECT_TRUE(worded.fence.keeps_off);
+}
+
+TEST(fence_attempt, R43_a_word_that_came_during_its_recovery_leaves_it_off) {
+    fence_play late;
+    late.fence.origin = fence_origin::recovering;
+    late.victim.state = model::daemon_state::fenced;
+    late.victim.is_recovering = true;
+    late.seen.is_confirmed = true;
+    EXPECT_EQ(late.run().back(), "done");
+    EXPECT_EQ(late.count("power on"), 0);
+    EXPECT_TRUE(late.fence.keeps_off);
+}
+
+// It has done nothing yet that would be worth a line.
+TEST(fence_attempt, R43_a_word_that_is_withdrawn_in_line_ends_without_a_word) {
+    fence_play p;
+    p.fence.origin = fence_origin::operators_word;
+    p.seen.has_lock = false;
+    p.at(300, [&] { p.seen.is_word_withdrawn = true; });
+    p.run();
+    EXPECT_GE(p.second(), 300) << "it stands in line as long as the word counts";
+    EXPECT_TRUE(p.acts.empty());
 }
 
 // What was not read is not "never".

@@ -170,8 +170,31 @@ TEST(explained_fences, each_case) {
           "the records of this node's fences, which cannot be read", "it is taken up here, unless it changes before",
           180s}},
         {"fenced",
-         [](fence_scene& t) { t.is_down(daemon_state::fenced); },
+         [](fence_scene& t) {
+             t.is_down(daemon_state::fenced);
+             t.one.victim->proof = stored_proof{"r1", "hv2", fence_proof::power, true};
+         },
          {"hv3", "fenced", "it is fenced, and its recovery is over", "", "nothing, until it checks in", {}}},
+        {"fenced by a client",
+         [](fence_scene& t) { t.is_down(daemon_state::fenced); },
+         {"hv3",
+          "fenced",
+          "its state is fenced, and no coordinator of ours has proven that it is off: what belongs to it stays",
+          confirm,
+          "nothing, until it checks in",
+          {}}},
+        {"left off",
+         [](fence_scene& t) {
+             t.is_down(daemon_state::fenced);
+             t.one.victim->proof = stored_proof{"r1", "hv1", fence_proof::power, true};
+             t.one.left_off = "it was fenced for the third time within an hour";
+         },
+         {"hv3",
+          "fenced",
+          "it is fenced, and its recovery is over; it was left off: it was fenced for the third time within an hour",
+          "somebody who switches it on",
+          "nothing, until it checks in",
+          {}}},
         {"recovered by others",
          [](fence_scene& t) {
              t.is_down(daemon_state::fenced);

@@ -307,7 +307,49 @@ TEST_F(orphans, who_asks_is_told_what_is_to_come_of_it) {
     victim = {.state = daemon_state::fenced, .state_id = 12, .heartbeat_id = 20, .is_recovering = true};
     EXPECT_EQ(told(110s), "its machines are left to who recovers them, and taken up here after 170 s without progress");
     victim.is_recovering = false;  // what was last looked at is older
+    const std::string unproven =
+        "no coordinator of ours has proven that it is off: what belongs to it stays as it is; if it is off: pvcnodectl "
+        "fence confirm hv3";
+    EXPECT_EQ(told(300s), unproven);
+    victim.proof = {.record = "r1", .by = "hv1", .which = fence_proof::power, .is_valid = false};
+    EXPECT_EQ(told(300s), unproven) << "it has written since";
+    victim.proof->is_valid = true;
     EXPECT_EQ(told(300s), "its machines were dealt with; it may be switched on");
+    EXPECT_EQ(outlook_of("hv3", victim, {}, start), "its machines were dealt with; it may be switched on");
+}
+
+TEST(forgotten, what_is_said_of_it_each_hour) {
+    node_seen one;
+    one.name = "hv3";
+    one.state = model::daemon_state::stop;
+    one.silent_for = 400s;
+    one.has_machines = true;
+    EXPECT_EQ(words_of_forgotten(one, {}),
+              "node hv3 is down (state stop, no heartbeat for 400 s), and machines belong to it: start it, or see that "
+              "it is off and say so: pvcnodectl fence confirm hv3");
+    one.state = model::daemon_state::fenced;
+    victim_seen victim{.state = one.state, .state_id = 12, .heartbeat_id = 20};
+    EXPECT_EQ(words_of_forgotten(one, victim),
+              "node hv3 is down (state fenced, no heartbeat for 400 s), and machines belong to it; no coordinator of "
+              "ours has proven that it is off, and nothing is started elsewhere: start it, or see that it is off and "
+              "say so: pvcnodectl fence confirm hv3");
+    victim.proof = {.record = "r1", .by = "hv1", .which = fence_proof::power, .is_valid = true};
+    EXPECT_EQ(words_of_forgotten(one, victim),
+              "node hv3 is down (state fenced, no heartbeat for 400 s), and machines of it are left: start it, or see "
+              "why they are left");
+    one.has_machines = false;
+    EXPECT_EQ(words_of_forgotten(one, victim),
+              "node hv3 is down (state fenced, no heartbeat for 400 s): its machines were dealt with; start it");
+}
+
+TEST(left_off, is_known_by_the_record_of_the_fence_that_wrote_the_state) {
+    model::fence_record one;
+    one.fenced_id = 12;
+    one.remark = "it was fenced for the third time within an hour";
+    EXPECT_EQ(why_left_off({one}, 12), "") << "it was switched on, or is to be";
+    one.is_left_off = true;
+    EXPECT_EQ(why_left_off({one}, 12), one.remark);
+    EXPECT_EQ(why_left_off({one}, 13), "") << "somebody has written it since";
 }
 
 TEST_F(orphans, R46_who_cannot_write_leaves_the_lock_to_others_for_five_minutes) {
@@ -481,6 +523,8 @@ TEST(fence_confirm, R43_what_is_refused_says_what_would_help) {
               "this daemon has looked at the heartbeat of hv3 for 20 s; ask again in 11 s");
     EXPECT_NE(refused([](auto& s) { s.board = board_power::on; }), "");
     EXPECT_NE(refused([](auto& s) { s.is_under_way = true; }), "");
+    EXPECT_EQ(refused([](auto& s) { s.taken_before = "r1 of hv2"; }),
+              "node hv3 is fenced by an operator's word already, and its recovery is over: record r1 of hv2");
     EXPECT_EQ(refused([](auto& s) {
                   s.board = board_power::on;
                   s.although_on = true;
