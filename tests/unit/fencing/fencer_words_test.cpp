@@ -145,6 +145,20 @@ TEST_F(fencer_words, of_a_node_that_is_fenced_without_a_proof_is_said_what_is_mi
     EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
 }
 
+// What belonged to it when it died is an hour old, and is looked up for the line.
+TEST_F(fencer_words, of_a_node_whose_machines_have_moved_since_it_died_is_not_said_that_it_has_some) {
+    sim_node& hv1 = start();
+    put_machine(vm1);
+    dead_for(20s);
+    ensemble.put("/nodes/hv3/daemonstate", "dead");  // another coordinator's
+    dead_for(20s);
+    ensemble.put("/nodes/hv3/daemonstate", "fenced");
+    ensemble.put(std::string("/domains/") + vm1 + "/node", "hv2");
+    dead_for(10min);
+    EXPECT_EQ(lines_with(hv1, "[fence-forgotten]"), 1) << hv1.log();
+    EXPECT_EQ(lines_with(hv1, "and machines belong to it"), 0) << hv1.log();
+}
+
 // What belonged to it was moved: nobody is sent to confirm what is proven.
 TEST_F(fencer_words, of_a_node_whose_machines_were_moved_is_said_that_it_may_be_started) {
     sim_node& hv1 = start();
