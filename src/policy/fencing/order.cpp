@@ -141,11 +141,26 @@ std::optional<own_record> what_record_says(const model::fence_record& one, std::
     return is_as_marked ? own_record::opened : is_own_mark ? own_record::marked : own_record::none;
 }
 
+namespace {
+
+constexpr duration clocks_set_within = 1min;
+constexpr duration unknown_age = 24h;  // as old as nothing is gone on with
+
+// Empty: by the wall it is of a time to come, which is of a clock that was set wrong, then or now: nobody knows.
+std::optional<duration> known_age_in_record(const model::fence_record& of, const model::fence_moment& when,
+                                            const std::string& boot_id, const model::fence_moment& now) {
+    if (of.boot_id == boot_id) {
+        return std::max(duration(now.boot - when.boot), duration::zero());
+    }
+    const auto ago = std::chrono::duration_cast<duration>(now.wall - when.wall);
+    return ago < -clocks_set_within ? std::nullopt : std::optional(std::max(ago, duration::zero()));
+}
+
+}  // namespace
+
 duration age_in_record(const model::fence_record& of, const model::fence_moment& when, const std::string& boot_id,
                        const model::fence_moment& now) {
-    const duration ago = of.boot_id == boot_id ? duration(now.boot - when.boot)
-                                               : std::chrono::duration_cast<duration>(now.wall - when.wall);
-    return std::max(ago, duration::zero());
+    return known_age_in_record(of, when, boot_id, now).value_or(unknown_age);
 }
 
 own_record as_old_as_it_is(own_record what, const model::fence_record& one, const std::string& boot_id,
@@ -200,7 +215,8 @@ failed_before failures_in(const std::vector<model::fence_record>& own, std::int6
             continue;
         }
         if (out.times == 0) {
-            out.ago = age_in_record(one, *one.ended, boot_id, now);
+            // The whole pause, where nobody knows how much of it is over.
+            out.ago = known_age_in_record(one, *one.ended, boot_id, now).value_or(duration::zero());
         }
         out.times = static_cast<std::uint8_t>(std::min<int>(out.times + 1, 100));
     }

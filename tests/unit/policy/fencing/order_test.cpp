@@ -112,6 +112,11 @@ TEST(fence_order, R38_R46_a_power_on_is_owed_by_who_fenced_and_came_no_further) 
     auto fence = recorded(fence_outcome::under_way, true, true);
     fence.proof->at = {.wall = wall_time(4h), .boot = boot_time(2h - 3min)};
     EXPECT_EQ(age_of({fence}), 1h) << "the machine has booted since: by the wall";
+    fence.proof->at.wall = now.wall + 30s;
+    EXPECT_EQ(age_of({fence}), 0s) << "two clocks are never alike";
+    fence.proof->at.wall = now.wall + 2h;
+    EXPECT_GE(age_of({fence}).value_or(0s), 1h)
+        << "a clock that was set back: nobody knows how long somebody works on it";
     fence.boot_id = "this";
     EXPECT_EQ(age_of({fence}), 3min) << "whatever was done to its wall clock";
     EXPECT_FALSE(of({fence}, 16, 20)) << "another one fenced it since";
