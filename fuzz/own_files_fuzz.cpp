@@ -1,5 +1,6 @@
 // Files about links: the record of those of client networks, which a crash or anybody may have left in any state, and
-// what the host's own configuration names. Covers: src/policy/networks/own_bridges.cpp src/policy/networks/ifupdown.cpp
+// what the host's own configuration names.
+// Covers: src/policy/networks/own_bridges.cpp src/policy/networks/bound_lines.cpp src/policy/networks/ifupdown.cpp
 #include "fuzz_support.hpp"
 #include "pvcnoded/policy/networks/ifupdown.hpp"
 #include "pvcnoded/policy/networks/own_bridges.hpp"
@@ -12,15 +13,17 @@ static void check_record(std::string_view text) {
     own_bridges bridges;
     own_bases bases;
     host_ports ports;
-    const auto said = add_record(bridges, bases, text, boot, &ports);
+    further_notes further;
+    const auto said = add_record(bridges, bases, text, boot, &ports, &further);
     PVC_ASSERT(said.size() < 1000);
     own_bridges again;
     own_bases bases_again;
     host_ports ports_again;
-    for (const auto& part : record_texts(bridges, bases, boot, limit, ports)) {
-        PVC_ASSERT(add_record(again, bases_again, part, boot, &ports_again).empty());
+    further_notes further_again;
+    for (const auto& part : record_texts(bridges, bases, boot, limit, ports, further)) {
+        PVC_ASSERT(add_record(again, bases_again, part, boot, &ports_again, &further_again).empty());
     }
-    PVC_ASSERT(again == bridges && bases_again == bases && ports_again == ports);
+    PVC_ASSERT(again == bridges && bases_again == bases && ports_again == ports && further_again == further);
 }
 
 static void check_names(std::string_view text) {

@@ -34,8 +34,8 @@ void bridge_record::read() {
         if (!text && text.error().code() == errc::not_found) {
             break;
         }
-        const auto ignored =
-            text ? policy::add_record(known_, bases_, *text, node_.machine.boot_id, &ports_) : text.error().text();
+        const auto ignored = text ? policy::add_record(known_, bases_, *text, node_.machine.boot_id, &ports_, &further_)
+                                  : text.error().text();
         if (!ignored.empty()) {
             is_whole_ = false;
             is_incomplete_ = true;
@@ -45,6 +45,7 @@ void bridge_record::read() {
     written_ = known_;
     written_bases_ = bases_;
     written_ports_ = ports_;
+    written_further_ = further_;
 }
 
 void bridge_record::note_unknown(const model::network_state& seen) {
@@ -81,6 +82,20 @@ void bridge_record::update_ports(policy::host_ports ports) {
     }
 }
 
+void bridge_record::update_made(std::set<std::string> made) {
+    if (made != further_.made) {
+        further_.made = std::move(made);
+        changed_.notify();
+    }
+}
+
+void bridge_record::update_routes(policy::bound_routes routes) {
+    if (routes != further_.routes) {
+        further_.routes = std::move(routes);
+        changed_.notify();
+    }
+}
+
 bool bridge_record::has_written(const std::string& base) const {
     const auto now = bases_.find(base);
     const auto written = written_bases_.find(base);
@@ -99,7 +114,8 @@ async::awaitable<void> bridge_record::run() {
             const auto now = known_;
             const auto bases = bases_;
             const auto ports = ports_;
-            auto texts = policy::record_texts(now, bases, node_.machine.boot_id, record_bytes_max, ports);
+            const auto further = further_;
+            auto texts = policy::record_texts(now, bases, node_.machine.boot_id, record_bytes_max, ports, further);
             is_whole_ = false;
             auto done = co_await write(std::move(texts));
             has_failed_ = !done;
@@ -119,6 +135,7 @@ async::awaitable<void> bridge_record::run() {
             written_ = now;
             written_bases_ = bases;
             written_ports_ = ports;
+            written_further_ = further;
             written_now_.notify();
             if (on_noted && is_noted()) {  // else more has come meanwhile
                 on_noted();

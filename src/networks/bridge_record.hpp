@@ -1,8 +1,8 @@
-// Which links of client networks are this daemon's own, and which ports of the host's bridges it looks after, in files
-// of the dynamic directory, which live as long as the links do: `client-bridges`, and `client-bridges.2` and so on
-// where one does not hold them all. What it says decides whose a bridge is that has lost its base while no daemon ran
-// (policy/networks/own_bridges.hpp). A record that cannot be read or written is said and costs nothing but that. Loop
-// thread only.
+// Which links of client networks are this daemon's own, which ports of the host's bridges it looks after, and which
+// routes of others hang on addresses of the primary, in files of the dynamic directory, which live as long as the links
+// do: `client-bridges`, and `client-bridges.2` and so on where one does not hold them all. What it says decides whose a
+// bridge is that has lost its base while no daemon ran (policy/networks/own_bridges.hpp). A record that cannot be read
+// or written is said and costs nothing but that. Loop thread only.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
@@ -27,6 +27,8 @@ public:
     [[nodiscard]] const policy::own_bridges& known() const { return known_; }
     [[nodiscard]] const policy::own_bases& bases() const { return bases_; }
     [[nodiscard]] const policy::host_ports& ports() const { return ports_; }
+    [[nodiscard]] const std::set<std::string>& made() const { return further_.made; }
+    [[nodiscard]] const policy::bound_routes& routes() const { return further_.routes; }
     // With the first look: what a record that could not be read may have said of bases.
     void note_unknown(const model::network_state& seen);
     // What tells whose a link is; null until the names of the host's own links could be read.
@@ -36,10 +38,16 @@ public:
     // As it is after a look; written if it has changed.
     void update(policy::own_bridges now, policy::own_bases bases);
     void update_ports(policy::host_ports ports);
+    void update_made(std::set<std::string> made);
+    void update_routes(policy::bound_routes routes);
     // The files say what is known, or could not be written: whoever waits for that need not wait any more.
     [[nodiscard]] bool is_noted() const { return is_written() || has_failed_; }
     // The files say of this base what is known of it.
     [[nodiscard]] bool has_written(const std::string& base) const;
+    // The files name the routes that are known; whether these wait they may say later.
+    [[nodiscard]] bool has_written_routes() const {
+        return is_whole_ && policy::is_same_but_for_waiting(further_.routes, written_further_.routes);
+    }
     // Returns when is_noted() is so, or at this time.
     async::awaitable<void> noted_by(time_point until);
     // Called when that has become so.
@@ -52,8 +60,8 @@ private:
     [[nodiscard]] std::string path_of(std::size_t part) const;
     void tell(std::string text);
     [[nodiscard]] bool is_written() const {
-        return known_ == written_ && bases_ == written_bases_ && ports_ == written_ports_ && is_whole_ &&
-               !is_incomplete_;
+        return known_ == written_ && bases_ == written_bases_ && ports_ == written_ports_ &&
+               further_ == written_further_ && is_whole_ && !is_incomplete_;
     }
 
     core::node_context& node_;
@@ -63,6 +71,8 @@ private:
     policy::own_bases written_bases_;
     policy::host_ports ports_;
     policy::host_ports written_ports_;
+    policy::further_notes further_;
+    policy::further_notes written_further_;
     std::optional<policy::whose_links> whose_;
     bool has_failed_ = false;     // the last try
     bool is_incomplete_ = false;  // what was read, until note_unknown

@@ -1,7 +1,9 @@
 #include "link_work.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace pvc::networks {
 
@@ -22,6 +24,10 @@ void retry_pause::failed(time_point now) {
 }
 
 void link_work::name_devices(const model::network_state& seen) {
+    indexes_.clear();
+    for (const auto& link : seen.links()) {
+        indexes_.emplace(link.name, link.index);
+    }
     auto names = policy::names_to_resolve(*node_.config, seen);
     if (names != names_) {
         names_ = std::move(names);
@@ -29,10 +35,29 @@ void link_work::name_devices(const model::network_state& seen) {
     }
 }
 
+// Between a look and a step somebody may have called another link so: that one stays.
+async::awaitable<result<void>> link_work::hand_in(model::network_change step, time_point until) {
+    const auto* const gone = std::get_if<model::delete_link>(&step);
+    const auto was = gone == nullptr ? indexes_.end() : indexes_.find(gone->name);
+    if (was != indexes_.end()) {
+        return stack_.remove_link(gone->name, was->second, until);
+    }
+    std::visit(
+        [this](const auto& one) {
+            using kind = std::remove_cvref_t<decltype(one)>;
+            if constexpr (std::is_same_v<kind, model::make_bridge> || std::is_same_v<kind, model::make_vlan> ||
+                          std::is_same_v<kind, model::make_vxlan> || std::is_same_v<kind, model::rename_link>) {
+                indexes_.erase(one.name);
+            }
+        },
+        step);
+    return stack_.apply(std::move(step), until);
+}
+
 async::awaitable<result<void>> link_work::apply(model::network_change step) {
     const time_point until = node_.clock().now() + step_limit;
     const bool is_setting = std::holds_alternative<model::set_sysctl>(step);
-    auto done = co_await stack_.apply(step, until);
+    auto done = co_await hand_in(step, until);
     if (!done && is_setting && done.error().code() == errc::not_found) {
         node_.log.debug(model::to_text(step) + ": this kernel does not have it");
         co_return result<void>();

@@ -8,6 +8,8 @@
 #include "pvcnoded/networks/network_counts.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,16 +36,18 @@ public:
     [[nodiscard]] network_counts& counts() const { return counts_; }
 
     // The configuration, with devices called as the kernel calls them by the last look that was named here. Until the
-    // next one.
+    // next one. What is to go by a plan of that look is what had the name then.
     [[nodiscard]] const config::node_config& config() const { return named_ ? *named_ : *node_.config; }
     void name_devices(const model::network_state& seen);
 
 private:
     async::awaitable<result<void>> apply(model::network_change step);
+    async::awaitable<result<void>> hand_in(model::network_change step, time_point until);
 
     core::node_context& node_;
     netlink::network_stack& stack_;
     network_counts& counts_;
+    std::map<std::string, int, std::less<>> indexes_;  // of links, by the last look; without those made since
     policy::device_names names_;
     std::optional<config::node_config> named_;  // where a device is called by another name than its own
 };

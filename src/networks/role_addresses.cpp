@@ -111,7 +111,10 @@ policy::address_work role_addresses::work_with(const places& found) const {
 
 void role_addresses::on_look(const model::network_state& seen) {
     note_hardware(seen);
-    if (phases_ > 0 || (work_with(found_in(seen)).is_done() && routes_lost_in(seen).empty())) {
+    if (phases_ == 0) {
+        note_routes(seen);
+    }
+    if (phases_ > 0 || (work_with(found_in(seen)).is_done() && routes_lost_in(seen).empty() && back_.empty())) {
         return;
     }
     must_look_ = true;
@@ -281,6 +284,9 @@ async::awaitable<void> role_addresses::add_lost_routes(lost_routes lost, time_po
                                                             model::to_text(route), where.device, where.address.text()));
         const std::string step = "add the " + model::to_text(route) + " over " + where.device;
         // An address that must go for it is missed by the next look, and added as any other: by who may.
+        if (std::holds_alternative<model::remove_address>(steps.front())) {
+            ignore(co_await let_routes_go(where), "it comes again at once, and of IPv6 no route goes with it");
+        }
         const auto done = co_await stack_.apply(std::move(steps.front()), std::min(until, action_deadline()));
         if (done) {
             succeeded(step);
@@ -305,6 +311,7 @@ async::awaitable<role_addresses::places> role_addresses::present(time_point unti
         note_withheld(*seen);
         found = found_in(*seen);
         lost_ = routes_lost_in(*seen);
+        note_routes(*seen);
         co_return found;
     }
     lost_.clear();
@@ -348,6 +355,7 @@ async::awaitable<void> role_addresses::look(time_point until) {
             co_await remove(one, std::min(until, action_deadline()));
         });
     co_await add_lost_routes(std::exchange(lost_, {}), until);
+    co_await add_routes_again(until);
     if (!is_seen_ && !is_planted(defect::blind_look_believed)) {
         // A look that failed sees nothing (README ruling 88): what was missing before still is, and nothing else.
         std::erase_if(missing_, [this](const auto& one) { return has(one) || !is_wanted(one); });
@@ -477,7 +485,8 @@ async::awaitable<void> role_addresses::remove(placed_address where, time_point u
     }
     const std::string step = "remove " + where.text();
     std::erase(added_, where);
-    auto removed = co_await port_.remove(where.device, where.address, until);
+    auto staying = co_await let_routes_go(where);
+    auto removed = co_await port_.remove(where.device, where.address, std::move(staying), until);
     if (removed) {
         std::erase(dropped_, where);
         ++removals_;

@@ -17,6 +17,7 @@
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/netlink/addresses.hpp"
 #include "pvcnoded/netlink/network_stack.hpp"
+#include "pvcnoded/policy/networks/bound_routes.hpp"
 #include "pvcnoded/policy/role/leftover_addresses.hpp"
 #include "pvcnoded/policy/role/role_addresses.hpp"
 #include "told_remarks.hpp"
@@ -94,6 +95,11 @@ private:
     // By which the networks of addresses were reached that this daemon has added, and that are there.
     [[nodiscard]] lost_routes routes_lost_in(const model::network_state& seen) const;
     async::awaitable<void> add_lost_routes(lost_routes lost, time_point until);
+    // Of others, that hang on addresses of the primary (policy/networks/bound_routes.hpp): after a good look; as it is
+    // noted, before an address goes; and those that have waited for theirs.
+    void note_routes(const model::network_state& seen);
+    async::awaitable<std::vector<netlink::staying_route>> let_routes_go(const policy::placed_address& with);
+    async::awaitable<void> add_routes_again(time_point until);
     void note_missing(places all);
     void plan_next_look(bool has_failed);
     // A device that carries one of them and has another hardware address is not where neighbours look for it.
@@ -148,6 +154,8 @@ private:
     places dropped_;                        // by this daemon, on bridges of networks that want them no more
     places missing_;                        // by the last look
     lost_routes lost_;                      // likewise
+    policy::standing_routes standing_;      // likewise, by the last one that was answered
+    std::vector<model::add_route> back_;    // likewise: routes of others that can be there again
     places unheard_;                        // are here, and to be announced anew
     std::map<std::string, model::hardware_address> hardware_;  // of the devices that may carry them, by a look
     std::map<std::string, std::string> troubles_;              // by step: the failure that was told last

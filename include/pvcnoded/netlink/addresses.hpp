@@ -16,9 +16,12 @@
 #include "pvcnoded/base/address.hpp"
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/base/result.hpp"
+#include "pvcnoded/model/network_state.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pvc::netlink {
@@ -26,6 +29,13 @@ namespace pvc::netlink {
 struct address_place {
     std::string device;
     host_address address;
+};
+
+// One of IPv4 over the device of an address that goes: with the last one the kernel takes all of them away.
+struct staying_route {
+    model::network_route is;
+    std::uint32_t table = model::main_table;
+    bool has_twins = false;  // others of its place and metric over other devices, among which it has a place
 };
 
 class addresses {
@@ -50,9 +60,15 @@ public:
     // one that is refused keeps no other. What became of each, in the same order.
     virtual async::awaitable<std::vector<result<void>>> add_all(std::vector<address_place> which, boot_time not_after,
                                                                 time_point deadline) = 0;
-    // Removes the address with this prefix length. A device that is not there has none: that is success too. Errors:
-    // refused, unavailable, timed_out, as above.
-    virtual async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) = 0;
+    // Removes the address with this prefix length. A device that is not there has none: that is success too. These
+    // routes, in this order, are over the device afterwards, as they were: those that went come again within the same
+    // datagram, so that who dies in between has lost none. One that the kernel refuses is no failure: who looks sees
+    // it. Errors: refused, unavailable, timed_out, as above.
+    virtual async::awaitable<result<void>> remove(std::string device, host_address which,
+                                                  std::vector<staying_route> staying, time_point deadline) = 0;
+    async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) {
+        return remove(std::move(device), which, {}, deadline);
+    }
     // Announces one that add() added, and no removal was begun of since, from the beginning; else nothing.
     virtual void announce(const std::string& device, const ip::address& which) = 0;
     // A frame is sent only if this says so right before: of what is to go, another node may have taken it already.

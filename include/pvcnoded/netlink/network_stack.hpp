@@ -63,6 +63,8 @@ public:
     //  - set_master: a device that is a port of another one is taken out of that, and put into this (`if_free`: not).
     //  - add_default_route: one with the same metric by way of another gateway or device is already_exists, and stays.
     //  - add_route: the same, of its family, metric and where it leads; its gateway must be reached over the device.
+    //    One that "moves" from its own device was there before: it is made behind others of its place and metric, and
+    //    the same without its source, which the kernel leaves of IPv6 when that address goes, gets that again.
     //    One that moves is made beside others that are over further devices, as it was: of IPv4 what was the first of
     //    them is the first again.
     //  - set_sysctl: a key that this kernel does not have is not_found.
@@ -70,6 +72,10 @@ public:
     // Errors: not_found (no such device, or none that it shall stand on), already_exists, refused (the kernel says no:
     // the cause is what it says), unavailable, timed_out (the outcome is unknown).
     virtual async::awaitable<result<void>> apply(model::network_change change, time_point deadline) = 0;
+
+    // The link of that name if it has that index as well: what somebody has called so since a look is his, and stays;
+    // that is a success. Otherwise as delete_link.
+    virtual async::awaitable<result<void>> remove_link(std::string name, int index, time_point deadline) = 0;
 
     // A change that ended with timed_out, or was cancelled, is with the kernel still: it may have its effect yet.
     [[nodiscard]] virtual bool has_late_changes() const { return false; }

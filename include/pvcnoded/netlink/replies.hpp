@@ -60,8 +60,10 @@ struct kernel_link {
 // The same, of those that the kernel makes with an address, in the main table; empty: it is none.
 [[nodiscard]] result<std::optional<model::connected_route>> parse_connected_route(std::string_view body);
 
-// Body of RTM_NEWADDR: of IPv6, whether it is not used yet, as it is new or another machine may have it, or never, as
-// one has it. `now`: hundredths of seconds that the kernel has run.
+// Body of RTM_NEWADDR: whether it came a moment ago, so that its route may still be to come. `now`: hundredths of
+// seconds that the kernel has run.
+[[nodiscard]] bool is_new_address(std::string_view body, std::uint32_t now);
+// Likewise: of IPv6, whether it is not used yet, as it is new or another machine may have it, or never, as one has it.
 [[nodiscard]] bool is_tentative_address(std::string_view body, std::uint32_t now);
 
 // Body of RTM_NEWROUTE: the link and the address of this machine to which the kernel's own route (table local) leads;

@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration retry_interval = 5s;
+constexpr duration until_settled = 3100ms;  // is_new_address()
 constexpr int buffer_size = 1 << 20;
 // Datagrams taken in one turn of the loop.
 constexpr int turn_max = 1000;
@@ -43,10 +44,12 @@ bool subscribe(int socket, std::span<const int> groups) {
 change_monitor::change_monitor(boost::asio::any_io_executor executor, async::timers& clock, monitored what)
     : executor_(std::move(executor)), clock_(clock), what_(what) {
     retry_.emplace(clock);
+    later_.emplace(clock);
 }
 
 void change_monitor::close() {
     retry_.reset();
+    later_.reset();
     socket_.reset();
     watchers_.clear();
 }
@@ -66,7 +69,14 @@ void change_monitor::remove(async::wakeup& changed) {
     watchers_.erase(found);
     if (watchers_.empty()) {
         retry_->disarm();
+        later_->disarm();
         socket_.reset();
+    }
+}
+
+void change_monitor::tell_later() {
+    if (later_ && !watchers_.empty() && !later_->armed()) {
+        later_->arm(clock_.now() + until_settled, [this] { tell(); });
     }
 }
 

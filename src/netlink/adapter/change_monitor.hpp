@@ -27,6 +27,8 @@ public:
 
     void add(async::wakeup& changed);
     void remove(async::wakeup& changed);
+    // Once what was seen is old enough to be judged: the kernel has no word for that.
+    void tell_later();
     // Lets go of loop and clock.
     void close();
 
@@ -46,6 +48,7 @@ private:
     std::uint64_t opened_ = 0;  // tells the handlers of an earlier socket from those of the present one
     std::vector<async::wakeup*> watchers_;
     std::optional<async::timer> retry_;
+    std::optional<async::timer> later_;
 };
 
 }  // namespace pvc::netlink

@@ -214,6 +214,9 @@ change_work::outcome change_work::operator()(const model::add_route& one) {
     if (one.route.is_local && one.route.protocol == RTPROT_KERNEL) {
         return add_local(found.link.index, one);
     }
+    if (one.moves_from == one.device) {
+        return put_back(found.link.index, one);
+    }
     PVC_TRY(const auto answer, requests_.ask(add_route_message(found.link.index, one.route, one.table), by_));
     if (answer.error == 0) {
         return result<void>();
@@ -277,6 +280,50 @@ change_work::outcome change_work::add_moved(int link, const model::add_route& on
         how = beside_others::follow;
     }
     return carry_out(add_route_message(link, one.route, one.table, how));
+}
+
+// Where the kernel left it without its source (IPv6) it gets that again: in its place where it is the only one of its
+// place, which nobody notices, else beside the others.
+change_work::outcome change_work::put_back(int link, const model::add_route& one) {
+    PVC_TRY(const auto all, routes_like(one.route));
+    std::size_t of_place = 0;
+    std::optional<model::network_route> stripped;
+    for (const auto& there : all.of_links) {
+        if (there.table != one.table || there.is.to != one.route.to || there.is.metric != one.route.metric ||
+            there.is.tos != one.route.tos) {
+            continue;
+        }
+        ++of_place;
+        if (there.link != link || !there.is.is_like(one.route)) {
+            continue;
+        }
+        if (there.is.source == one.route.source) {
+            return result<void>();
+        }
+        if (there.is.source || one.route.to.address.is_v4()) {
+            return failure(errc::already_exists, about_, "there is one with another source");
+        }
+        stripped = there.is;
+    }
+    for (const auto& there : all.connected) {
+        of_place += one.table == model::main_table && there.network == one.route.to && there.metric == one.route.metric;
+    }
+    if (!stripped || of_place == 1) {
+        const auto how = stripped ? beside_others::give_way : beside_others::stay;
+        return carry_out(add_route_message(link, one.route, one.table, how));
+    }
+    std::vector<kernel_answer> ends;
+    auto again = add_route_message(link, one.route, one.table, beside_others::stay);
+    PVC_TRY(const auto removed,
+            requests_.ask_all(remove_route_message(link, *stripped, one.table), {std::move(again)}, ends, by_));
+    if (removed.error != 0) {
+        return refusal(about_, removed);
+    }
+    if (ends.front().error == 0) {
+        return result<void>();
+    }
+    const auto lost = carry_out(add_route_message(link, *stripped, one.table, beside_others::stay), EEXIST);
+    return lost ? result<void>(refusal(about_, ends.front())) : lost;
 }
 
 // A metric of 0 would take any other one, too.

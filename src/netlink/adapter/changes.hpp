@@ -44,6 +44,7 @@ private:
     // The request that is no more than its refusal or success. `also`: an errno that is success too.
     outcome carry_out(std::string message, int also = 0);
     outcome add_local(int link, const model::add_route& one);
+    outcome put_back(int link, const model::add_route& one);
     outcome add_moved(int link, const model::add_route& one);
     [[nodiscard]] result<kernel_requests::found_routes> routes_like(const model::network_route& route);
     // Whether the link has exactly this route in the table.

@@ -2,8 +2,11 @@
 
 #include "adapter/announcer.hpp"
 #include "adapter/kernel_lane.hpp"
+#include "adapter/messages.hpp"
 
 #include "pvcnoded/base/guard.hpp"
+
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <iterator>
@@ -37,12 +40,43 @@ result<kernel_link> add_to(const std::string& device, host_address which, boot_t
     return found;
 }
 
-result<void> remove_from(const std::string& device, host_address which, kernel_requests& requests, const errand& by) {
+// Whether it is the first of its place and metric, of which the kernel takes the first.
+bool is_first(const std::vector<model::link_route>& all, int link, const staying_route& one) {
+    const auto found = std::ranges::find_if(all, [&](const model::link_route& other) {
+        return other.table == one.table && other.is.to == one.is.to && other.is.metric == one.is.metric &&
+               other.is.tos == one.is.tos;
+    });
+    return found != all.end() && found->link == link;
+}
+
+// As messages: those that were the first of several come before these, the others behind.
+result<std::vector<std::string>> messages_of(int link, const std::vector<staying_route>& staying,
+                                             kernel_requests& requests, const errand& by) {
+    kernel_requests::found_routes all;
+    if (std::ranges::any_of(staying, &staying_route::has_twins)) {
+        PVC_TRY(all, requests.all_routes(AF_INET, by));
+    }
+    std::vector<std::string> messages;
+    std::vector<std::string> first;  // the last of them is made first
+    for (const auto& one : staying) {
+        const bool comes_first = one.has_twins && is_first(all.of_links, link, one);
+        auto message =
+            add_route_message(link, one.is, one.table, comes_first ? beside_others::follow : beside_others::stay);
+        (comes_first ? first : messages).push_back(std::move(message));
+    }
+    messages.insert(messages.end(), std::move_iterator(first.rbegin()), std::move_iterator(first.rend()));
+    return messages;
+}
+
+result<void> remove_from(const std::string& device, host_address which, const std::vector<staying_route>& staying,
+                         kernel_requests& requests, const errand& by) {
     PVC_TRY(const auto found, requests.find_link(device, by));
     if (!found) {
         return {};
     }
-    return requests.remove_address(found->link.index, which, std::nullopt, which.text() + " on " + device, by);
+    const int link = found->link.index;
+    PVC_TRY(auto behind, messages_of(link, staying, requests, by));
+    return requests.remove_address(link, which, std::nullopt, which.text() + " on " + device, by, std::move(behind));
 }
 
 result<host_addresses> list_of(const std::string& device, kernel_requests& requests, const errand& by) {
@@ -125,12 +159,14 @@ async::awaitable<std::vector<result<void>>> kernel_addresses::add_all(std::vecto
     co_return outcome;
 }
 
-async::awaitable<result<void>> kernel_addresses::remove(std::string device, host_address which, time_point deadline) {
+async::awaitable<result<void>> kernel_addresses::remove(std::string device, host_address which,
+                                                        std::vector<staying_route> staying, time_point deadline) {
     const std::string about = which.text() + " on " + device;
     announcements_.forget(device, which.address);
     PVC_CO_TRY(const auto turn, co_await lane_->turn(about, deadline));
-    kernel_lane::work<void> work = [device, which](kernel_requests& requests, const errand& by) {
-        return remove_from(device, which, requests, by);
+    kernel_lane::work<void> work = [device, which, staying = std::move(staying)](kernel_requests& requests,
+                                                                                 const errand& by) {
+        return remove_from(device, which, staying, requests, by);
     };
     co_return co_await lane_->run(about, deadline, std::move(work));
 }

@@ -1,5 +1,6 @@
 #include "adapter/kernel_requests.hpp"
 
+#include "adapter/attributes.hpp"
 #include "adapter/messages.hpp"
 #include "pvcnoded/base/guard.hpp"
 
@@ -29,6 +30,8 @@ using namespace std::chrono_literals;
 constexpr int dump_attempts = 10;
 constexpr std::size_t most_rules = 10'000;
 constexpr duration first_pause = 2ms;
+// A socket takes no more than it has room for.
+constexpr std::size_t most_in_datagram = 100'000;
 
 // How long a lost answer is waited for before the thread asks whether anybody still wants it.
 constexpr duration between_questions = 100ms;
@@ -94,6 +97,67 @@ result<void> kernel_requests::open() {
 
 result<kernel_answer> kernel_requests::ask(std::string message, const errand& by) {
     return exchange(std::move(message), pass_over, by);
+}
+
+result<kernel_answer> kernel_requests::ask_all(std::string message, std::vector<std::string> behind,
+                                               std::vector<kernel_answer>& ends, const errand& by) {
+    if (behind.empty()) {
+        return ask(std::move(message), by);
+    }
+    if (auto opened = open(); !opened) {
+        return std::move(opened).error();
+    }
+    const std::uint32_t sequence = ++sequence_;
+    std::size_t taken = 0;
+    for (auto& one : behind) {
+        if (message.size() + one.size() > most_in_datagram) {
+            break;
+        }
+        nlmsghdr head{};
+        std::memcpy(&head, one.data(), sizeof head);
+        head.nlmsg_seq = ++sequence_;
+        head.nlmsg_pid = socket_->port();
+        std::memcpy(one.data(), &head, sizeof head);
+        message.resize(padded(message.size()));
+        message += one;
+        ++taken;
+    }
+    ends.assign(taken, kernel_answer{.error = ENODATA, .sentence = {}});
+    if (!guarded(by.is_wanted())) {
+        return too_late("routing socket");
+    }
+    if (const int error = socket_->send(message, sequence); error != 0) {
+        socket_.reset();
+        return failure(errc::unavailable, "routing socket", error_text(error));
+    }
+    PVC_TRY(auto answer, read_answer(sequence, pass_over, by));
+    read_ends(sequence + 1, ends);
+    for (; taken < behind.size(); ++taken) {
+        PVC_TRY(auto end, ask(std::move(behind[taken]), by));
+        ends.push_back(std::move(end));
+    }
+    return answer;
+}
+
+// The kernel did all of it within the call that sent it: what it has to say is there, or was lost.
+void kernel_requests::read_ends(std::uint32_t first, std::vector<kernel_answer>& ends) {
+    whole_answer reading(socket_);
+    for (;;) {
+        const auto got = socket_->receive();
+        reading.is_whole = got.error == EAGAIN;
+        if (got.error != 0 || !got.is_whole) {
+            return;
+        }
+        const auto read = read_acknowledgements(got.bytes, socket_->port());
+        if (!read) {
+            return;
+        }
+        for (const auto& one : *read) {
+            if (const std::size_t place = one.sequence - first; place < ends.size()) {
+                ends[place] = {.error = one.error, .sentence = one.sentence};
+            }
+        }
+    }
 }
 
 result<kernel_answer> kernel_requests::exchange(std::string message, const taker& each, const errand& by) {
@@ -214,7 +278,7 @@ result<std::vector<kernel_link>> kernel_requests::links(const errand& by) {
 }
 
 result<std::vector<model::link_address>> kernel_requests::addresses(int link, const errand& by,
-                                                                    std::set<std::pair<int, ip::address>>* tentative) {
+                                                                    unsettled_addresses* unsettled) {
     std::vector<model::link_address> found;
     const taker take = [&](const reply_message& one) -> result<void> {
         if (one.type == RTM_NEWADDR) {
@@ -222,16 +286,18 @@ result<std::vector<model::link_address>> kernel_requests::addresses(int link, co
             if (address && (link == 0 || address->link == link)) {
                 found.push_back(*address);
             }
-            if (address && tentative != nullptr && is_tentative_address(one.body, hundredths_of_kernel())) {
-                tentative->emplace(address->link, address->address.address);
+            const bool is_v6 = address && address->address.address.is_v6();
+            if (is_v6 && unsettled != nullptr && is_tentative_address(one.body, hundredths_of_kernel())) {
+                unsettled->all.emplace(address->link, address->address.address);
+                unsettled->has_new = unsettled->has_new || is_new_address(one.body, hundredths_of_kernel());
             }
         }
         return {};
     };
     const auto begin_anew = [&] {
         found.clear();
-        if (tentative != nullptr) {
-            tentative->clear();
+        if (unsettled != nullptr) {
+            *unsettled = {};
         }
     };
     PVC_TRY(const auto answer, dump(dump_addresses_message(link), begin_anew, take, by));
@@ -444,8 +510,9 @@ result<void> kernel_requests::add_address(int link, const model::add_address& wh
 }
 
 result<void> kernel_requests::remove_address(int link, host_address which, std::optional<ip::address> peer,
-                                             std::string about, const errand& by) {
-    PVC_TRY(const auto answer, ask(remove_address_message(link, which, peer), by));
+                                             std::string about, const errand& by, std::vector<std::string> behind) {
+    std::vector<kernel_answer> ends;
+    PVC_TRY(const auto answer, ask_all(remove_address_message(link, which, peer), std::move(behind), ends, by));
     // Where IPv6 is off, on the device or altogether, none of its addresses is there.
     const bool is_without = which.address.is_v6() && (answer.error == ENXIO || answer.error == EOPNOTSUPP);
     if (answer.error == 0 || answer.error == EADDRNOTAVAIL || answer.error == ENODEV || is_without) {

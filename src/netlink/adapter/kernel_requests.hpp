@@ -53,6 +53,10 @@ public:
 
     // A request and its acknowledgement.
     [[nodiscard]] result<kernel_answer> ask(std::string message, const errand& by);
+    // Likewise, with these behind it in the same datagram: nobody who dies comes in between. How each of those ended;
+    // fewer where that was lost. They are too long for one datagram if there are hundreds: the others follow then.
+    [[nodiscard]] result<kernel_answer> ask_all(std::string message, std::vector<std::string> behind,
+                                                std::vector<kernel_answer>& ends, const errand& by);
     // The same; `each` sees the messages before it.
     [[nodiscard]] result<kernel_answer> exchange(std::string message, const taker& each, const errand& by);
     // The same of a dump; if it was interrupted it is made anew after `begin_anew`, a few times in a second, then
@@ -64,9 +68,14 @@ public:
     // One that has to be there: else not_found, with its name.
     [[nodiscard]] result<kernel_link> need_link(const std::string& name, const errand& by);
     [[nodiscard]] result<std::vector<kernel_link>> links(const errand& by);
-    // Of one link, 0: of all. Errors: not_found also. `tentative`: those of IPv6 that are not used yet, or never.
-    [[nodiscard]] result<std::vector<model::link_address>> addresses(
-        int link, const errand& by, std::set<std::pair<int, ip::address>>* tentative = nullptr);
+    // Those of IPv6 that are not used yet, or never; and whether time alone decides about one: nobody tells of that.
+    struct unsettled_addresses {
+        std::set<std::pair<int, ip::address>> all;
+        bool has_new = false;
+    };
+    // Of one link, 0: of all. Errors: not_found also.
+    [[nodiscard]] result<std::vector<model::link_address>> addresses(int link, const errand& by,
+                                                                     unsettled_addresses* unsettled = nullptr);
     [[nodiscard]] result<std::vector<model::default_route>> default_routes(const errand& by);
     // Of one family (AF_INET, AF_INET6).
     struct found_routes {
@@ -94,8 +103,10 @@ public:
     // An address that is there already is success; IPv6 with another prefix length is already_exists.
     [[nodiscard]] result<void> add_address(int link, const model::add_address& what, std::string about,
                                            const errand& by);
+    // `behind`: what follows within the same datagram, whatever becomes of it.
     [[nodiscard]] result<void> remove_address(int link, host_address which, std::optional<ip::address> peer,
-                                              std::string about, const errand& by);
+                                              std::string about, const errand& by,
+                                              std::vector<std::string> behind = {});
 
     // SIOCETHTOOL: errno of it.
     [[nodiscard]] result<int> switch_tx_checksum_off(const std::string& device, const errand& by);
@@ -105,6 +116,7 @@ public:
 private:
     result<void> open();
     [[nodiscard]] result<found_routes> dump_routes(int family, std::size_t most, const errand& by);
+    void read_ends(std::uint32_t first, std::vector<kernel_answer>& ends);
     [[nodiscard]] result<kernel_answer> read_answer(std::uint32_t sequence, const taker& each, const errand& by);
 
     std::size_t answer_size_;

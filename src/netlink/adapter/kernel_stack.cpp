@@ -4,14 +4,17 @@
 #include "adapter/changes.hpp"
 #include "adapter/filter_devices.hpp"
 #include "adapter/kernel_lane.hpp"
+#include "adapter/messages.hpp"
 #include "adapter/monitor_watch.hpp"
 #include "adapter/settings.hpp"
 
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -41,10 +44,11 @@ void mark_taken(std::vector<model::link_address>& addresses, const std::vector<l
 }
 
 // On a pool thread.
-result<model::network_state> look_at_all(kernel_requests& requests, const errand& by) {
+result<model::network_state> look_at_all(kernel_requests& requests, const errand& by, bool& has_new) {
     PVC_TRY(auto found, requests.links(by));
-    placed_addresses tentative;
-    PVC_TRY(auto addresses, requests.addresses(0, by, &tentative));
+    kernel_requests::unsettled_addresses unsettled;
+    PVC_TRY(auto addresses, requests.addresses(0, by, &unsettled));
+    has_new = unsettled.has_new;
     PVC_TRY(auto local, requests.local_routes(AF_INET, by));
     PVC_TRY(auto local_v6, requests.local_routes(AF_INET6, by));
     std::ranges::move(local_v6.addresses, std::back_inserter(local.addresses));
@@ -68,7 +72,7 @@ result<model::network_state> look_at_all(kernel_requests& requests, const errand
         names.emplace(links.back().index, links.back().name);
         by_index.emplace(links.back().index, &links.back());
     }
-    mark_taken(addresses, local.addresses, tentative, by_index);
+    mark_taken(addresses, local.addresses, unsettled.all, by_index);
     for (auto& one : addresses) {
         if (one.settings.label == names[one.link]) {
             one.settings.label.clear();
@@ -92,10 +96,15 @@ kernel_stack::~kernel_stack() {
 async::awaitable<result<model::network_state>> kernel_stack::look(time_point deadline) {
     const std::string about = "a look at links, addresses and routes";
     PVC_CO_TRY(const auto turn, co_await looks_->turn(about, deadline));
-    kernel_lane::work<model::network_state> work = [](kernel_requests& requests, const errand& by) {
-        return look_at_all(requests, by);
+    const auto has_new = std::make_shared<bool>(false);
+    kernel_lane::work<model::network_state> work = [has_new](kernel_requests& requests, const errand& by) {
+        return look_at_all(requests, by, *has_new);
     };
-    co_return co_await looks_->run(about, deadline, std::move(work));
+    auto seen = co_await looks_->run(about, deadline, std::move(work));
+    if (seen && *has_new) {
+        monitor_->tell_later();
+    }
+    co_return seen;
 }
 
 async::awaitable<result<std::vector<device_rule>>> kernel_stack::device_rules(time_point deadline) {
@@ -122,6 +131,20 @@ async::awaitable<result<void>> kernel_stack::apply(model::network_change change,
     PVC_CO_TRY(const auto turn, co_await changes_->turn(about, deadline));
     kernel_lane::work<void> work = [change = std::move(change)](kernel_requests& requests, const errand& by) {
         return std::visit(change_work(requests, change, by), change);
+    };
+    co_return co_await changes_->run(about, deadline, std::move(work));
+}
+
+async::awaitable<result<void>> kernel_stack::remove_link(std::string name, int index, time_point deadline) {
+    const std::string about = model::to_text(model::delete_link{name});
+    PVC_CO_TRY(const auto turn, co_await changes_->turn(about, deadline));
+    kernel_lane::work<void> work = [name, index, about](kernel_requests& requests, const errand& by) -> result<void> {
+        PVC_TRY(const auto found, requests.find_link(name, by));
+        if (!found || found->link.index != index) {
+            return {};
+        }
+        PVC_TRY(const auto answer, requests.ask(delete_link_message(index), by));
+        return answer.error == 0 || answer.error == ENODEV ? result<void>() : result<void>(refusal(about, answer));
     };
     co_return co_await changes_->run(about, deadline, std::move(work));
 }

@@ -14,21 +14,25 @@
 namespace pvc::netlink {
 
 // The kernel makes its route to an address of IPv6 a moment after that is there, on a thread of its own.
-bool is_tentative_address(std::string_view body, std::uint32_t now) {
+bool is_new_address(std::string_view body, std::uint32_t now) {
     constexpr std::uint32_t moment = 300;
-    const auto head = read_as<ifaddrmsg>(body);
-    std::uint32_t flags = head ? head->ifa_flags : 0;
     bool is_new = false;
     attributes all(body.substr(std::min(body.size(), sizeof(ifaddrmsg))));
     while (const auto one = all.next()) {
-        if (one->type == IFA_FLAGS) {
-            flags = read_as<std::uint32_t>(one->value).value_or(flags);
-        } else if (one->type == IFA_CACHEINFO) {
-            const auto times = read_as<ifa_cacheinfo>(one->value);
-            is_new = times && now - times->cstamp < moment;
-        }
+        const auto times = one->type == IFA_CACHEINFO ? read_as<ifa_cacheinfo>(one->value) : std::nullopt;
+        is_new = is_new || (times && now - times->cstamp < moment);
     }
-    return is_new || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0;
+    return is_new;
+}
+
+bool is_tentative_address(std::string_view body, std::uint32_t now) {
+    const auto head = read_as<ifaddrmsg>(body);
+    std::uint32_t flags = head ? head->ifa_flags : 0;
+    attributes all(body.substr(std::min(body.size(), sizeof(ifaddrmsg))));
+    while (const auto one = all.next()) {
+        flags = one->type == IFA_FLAGS ? read_as<std::uint32_t>(one->value).value_or(flags) : flags;
+    }
+    return is_new_address(body, now) || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0;
 }
 
 result<named_rule> parse_rule(std::string_view body) {

@@ -51,6 +51,22 @@ bool add_port_line(host_ports* to, std::span<const std::string_view> parts) {
     return true;
 }
 
+// False: it is none.
+bool add_further_line(further_notes* to, std::span<const std::string_view> parts) {
+    if (parts[0] == "made") {
+        if (to != nullptr && parts.size() == 2) {
+            to->made.emplace(parts[1]);
+        }
+        return parts.size() == 2;
+    }
+    auto route = parse_bound(parts);
+    const bool is_route = route.has_value();
+    if (is_route && to != nullptr) {
+        to->routes.push_back(*std::move(route));
+    }
+    return is_route;
+}
+
 // Also by another name that somebody gave it, unless that is its name by the record too.
 bool is_there(const model::network_state& seen, const own_bridges& all, std::uint32_t vni, int index) {
     const auto* link = seen.find(index);
@@ -59,8 +75,11 @@ bool is_there(const model::network_state& seen, const own_bridges& all, std::uin
 }
 
 // False: it is none.
-bool add_line(own_bridges& to, own_bases& bases, host_ports* ports, std::string_view line) {
+bool add_line(own_bridges& to, own_bases& bases, host_ports* ports, further_notes* further, std::string_view line) {
     const auto parts = split_blanks(line);
+    if (!parts.empty() && (parts[0] == "made" || parts[0] == "route")) {
+        return add_further_line(further, parts);
+    }
     if (!parts.empty() && parts[0] == "port") {
         return add_port_line(ports, parts);
     }
@@ -174,7 +193,7 @@ host_ports with_ports_of(host_ports before, std::span<const model::network_chang
 }
 
 std::vector<std::string> record_texts(const own_bridges& all, const own_bases& bases, std::string_view boot_id,
-                                      std::size_t limit, const host_ports& ports) {
+                                      std::size_t limit, const host_ports& ports, const further_notes& further) {
     const std::string first = fmt::format("{}{}\n", boot_word, boot_id);
     std::vector<std::string> texts{first};
     const auto add = [&](const std::string& line) {
@@ -191,6 +210,12 @@ std::vector<std::string> record_texts(const own_bridges& all, const own_bases& b
     }
     for (const auto& [name, one] : ports) {
         add(fmt::format("port {} {} {}\n", name, one.index, one.bridge));
+    }
+    for (const auto& name : further.made) {
+        add(fmt::format("made {}\n", name));
+    }
+    for (const auto& one : further.routes) {
+        add(bound_line(one) + '\n');
     }
     return texts;
 }
@@ -214,7 +239,7 @@ own_bases with_unknown_bases(own_bases known, const model::network_state& seen) 
 }
 
 std::string add_record(own_bridges& to, own_bases& bases, std::string_view text, std::string_view boot_id,
-                       host_ports* ports) {
+                       host_ports* ports, further_notes* further) {
     if (text.empty()) {
         return "the file is empty";
     }
@@ -235,7 +260,7 @@ std::string add_record(own_bridges& to, own_bases& bases, std::string_view text,
         if (number == 1 && !is_boot) {
             return fmt::format("line 1: expected `boot` and the identity of the boot, got \"{}\"", shown(line));
         }
-        if (!is_boot && !add_line(to, bases, ports, line) && ignored.empty()) {
+        if (!is_boot && !add_line(to, bases, ports, further, line) && ignored.empty()) {
             ignored = fmt::format("line {}: expected `VNI index m|b` or `base name index own|used`, got \"{}\"", number,
                                   shown(line));
         }

@@ -381,6 +381,30 @@ TYPED_TEST(network_links, a_deleted_bridge_lets_its_ports_go) {
     });
 }
 
+// Somebody has called another one so since the look.
+TYPED_TEST(network_links, one_that_is_to_go_is_the_one_that_was_meant) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->done(make_bridge{"br0"});
+        co_await this->done(make_bridge{"br1"});
+        const auto before = co_await this->look();
+        const int index = before.find("br0")->index;
+        co_await this->done(rename_link{"br2", index});
+        co_await this->done(rename_link{"br0", before.find("br1")->index});
+        auto done = co_await this->bench.stack().remove_link("br0", index, this->soon());
+        EXPECT_TRUE(done);
+        const auto other = co_await this->link("br0");
+        EXPECT_TRUE(other) << "it is another one's";
+        for (int round = 0; round < 2; ++round) {
+            done = co_await this->bench.stack().remove_link("br2", index, this->soon());
+            EXPECT_TRUE(done);
+        }
+        const auto gone = co_await this->link("br2");
+        EXPECT_FALSE(gone);
+        done = co_await this->bench.stack().remove_link("lo", before.find("lo")->index, this->soon());
+        EXPECT_TRUE(!done && done.error().code() == errc::refused);
+    });
+}
+
 // Another index is another link, also under the old name.
 TYPED_TEST(network_links, a_link_that_is_made_anew_is_another_one) {
     this->bench.run([this]() -> awaitable<void> {

@@ -17,6 +17,9 @@ public:
     awaitable<result<void>> apply(model::network_change change, time_point /*deadline*/) override {
         co_return machine_.apply(change);
     }
+    awaitable<result<void>> remove_link(std::string name, int /*index*/, time_point deadline) override {
+        return apply(model::delete_link{std::move(name)}, deadline);
+    }
     [[nodiscard]] result<std::string> sysctl(const std::string& key) const override {
         const auto value = machine_.sysctls().read(key);
         return value ? result<std::string>(*value) : failure(errc::not_found, key);

@@ -66,6 +66,34 @@ TEST_F(kernel_table_local, addresses_of_both_families) {
     });
 }
 
+// Of its route nobody is told when that is made, or missing; a look that comes too early looks once more.
+TEST_F(kernel_table_local, a_new_address_of_ipv6_is_looked_at_again_when_it_can_be_judged) {
+    bench.run([this]() -> awaitable<void> {
+        async::wakeup changed;
+        const auto watch = bench.stack().watch(changed);
+        co_await plug_in_up("eth0");
+        co_await becomes_running("eth0", true);
+        co_await done(add_address{"eth0", at("fd00::1/64")});
+        const auto is_taken = [this]() -> awaitable<bool> {
+            const auto seen = co_await look();
+            const auto there = seen.addresses_of(seen.find("eth0")->index);
+            const auto one = std::ranges::find(there, at("fd00::1/64"), &link_address::address);
+            co_return one != there.end() && one->is_taken;
+        };
+        ip_command("-6 route del local fd00::1 table local");
+        co_await quiet(changed);
+        const bool at_first = co_await is_taken();
+        EXPECT_TRUE(at_first) << "it is new";
+        const auto begun = bench.clock().now();
+        bool is_seen = false;
+        while (!is_seen && bench.clock().now() < begun + 8s &&
+               co_await changed.wait_until(bench.clock(), begun + 8s, "another look")) {
+            is_seen = !co_await is_taken();
+        }
+        EXPECT_TRUE(is_seen);
+    });
+}
+
 TEST_F(kernel_table_local, rules_that_name_devices) {
     bench.run([this]() -> awaitable<void> {
         ip_command("rule add iif eth0 lookup 100 pref 77");

@@ -1,6 +1,7 @@
 #include "sim/network/sim_addresses.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace pvc::sim {
 
@@ -89,15 +90,20 @@ async::awaitable<std::vector<result<void>>> sim_addresses::add_all(std::vector<n
     co_return *outcome;
 }
 
-async::awaitable<result<void>> sim_addresses::remove(std::string device, host_address which, time_point deadline) {
+async::awaitable<result<void>> sim_addresses::remove(std::string device, host_address which,
+                                                     std::vector<netlink::staying_route> staying, time_point deadline) {
     const std::string about = which.text() + " on " + device;
     calls.push_back("remove " + about);
     announcements_.forget(device, which.address);
-    return pass(about, deadline, [this, device, which]() -> result<void> {
+    return pass(about, deadline, [this, device, which, staying = std::move(staying)]() -> result<void> {
         if (const auto told = fault("remove " + device)) {
             return *told;
         }
-        return machine_.apply(model::remove_address{device, which});
+        std::vector<model::link_route> routes;
+        std::ranges::transform(staying, std::back_inserter(routes), [](const netlink::staying_route& one) {
+            return model::link_route{.is = one.is, .table = one.table};
+        });
+        return machine_.remove_and_keep({device, which}, routes);
     });
 }
 

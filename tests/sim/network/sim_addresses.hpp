@@ -28,7 +28,9 @@ public:
                                        time_point deadline) override;
     async::awaitable<std::vector<result<void>>> add_all(std::vector<netlink::address_place> which, boot_time not_after,
                                                         time_point deadline) override;
-    async::awaitable<result<void>> remove(std::string device, host_address which, time_point deadline) override;
+    using addresses::remove;
+    async::awaitable<result<void>> remove(std::string device, host_address which,
+                                          std::vector<netlink::staying_route> staying, time_point deadline) override;
     void announce(const std::string& device, const ip::address& which) override;
     void announce_if(std::function<bool()> is_to_stay) override;
     async::awaitable<result<std::vector<host_address>>> list(std::string device, time_point deadline) override;

@@ -37,6 +37,8 @@ public:
 
     // What the network port promises of a change (netlink/network_stack.hpp), at once.
     result<void> apply(const model::network_change& change);
+    // Without a moment in between in which these routes over that device are gone.
+    result<void> remove_and_keep(const model::remove_address& which, const std::vector<model::link_route>& routes);
     // Until the next change.
     [[nodiscard]] const model::network_state& state() const { return told_; }
     // Counts whatever may have changed something here, settings and checksums too: who saw this number has seen all.
@@ -165,6 +167,9 @@ private:
     void add_own_addresses(device& to);
     void drop_v6(device& of);
     void drop_routes(int link, bool is_v6);
+    void drop_source(int link, const ip::address& which);
+    result<void> put_back(const model::link_route& wanted, const device& over);
+    [[nodiscard]] result<void> can_be(const model::network_route& wanted, const device& over) const;
     // `moves_from`: model::add_route.
     result<void> add_route(const model::network_route& wanted, device& over, std::uint32_t table = model::main_table,
                            const std::string& moves_from = {});

@@ -129,6 +129,7 @@ void sim_kernel::remove_address(device& from, const host_address& which, const s
     }
     const bool was_primary = !found->is_secondary;
     all.erase(found);
+    drop_source(from.is.index, which.address);
     if (which.address.is_v6()) {
         return;
     }
@@ -181,6 +182,19 @@ void sim_kernel::drop_v6(device& of) {
 void sim_kernel::drop_routes(int link, bool is_v6) {
     std::erase_if(routes_,
                   [&](const route_entry& one) { return one.is.link == link && one.is.is.to.address.is_v6() == is_v6; });
+}
+
+// Of IPv4 they go with it, of IPv6 they stay without it, and others over other devices as they are.
+void sim_kernel::drop_source(int link, const ip::address& which) {
+    if (which.is_v6()) {
+        for (auto& one : routes_) {
+            if (one.is.link == link && one.is.is.source == which) {
+                one.is.is.source.reset();
+            }
+        }
+    } else if (!answers(which)) {
+        std::erase_if(routes_, [&](const route_entry& one) { return one.is.is.source == which; });
+    }
 }
 
 bool sim_kernel::is_lost(int link, const host_address& network) const {
@@ -274,8 +288,79 @@ bool sim_kernel::is_of_address(const device& over, const model::network_route& r
     });
 }
 
+result<void> sim_kernel::can_be(const model::network_route& wanted, const device& over) const {
+    if (!over.is.is_up) {
+        return failure(errc::refused, to_text(wanted), "Network is down");
+    }
+    const auto is_out_of_reach = [&](const model::route_way& way) {
+        return way.gateway && !way.is_onlink && !reaches(over, *way.gateway);
+    };
+    if (is_out_of_reach({.gateway = wanted.gateway, .is_onlink = wanted.is_onlink}) ||
+        std::ranges::any_of(wanted.ways, is_out_of_reach)) {
+        return failure(errc::refused, to_text(wanted), "Nexthop has invalid gateway");
+    }
+    if (wanted.source && !answers(*wanted.source)) {
+        return failure(errc::refused, to_text(wanted), "Invalid prefsrc address");
+    }
+    return {};
+}
+
+// Behind others of its place, or with its source again.
+result<void> sim_kernel::put_back(const model::link_route& wanted, const device& over) {
+    const auto like = std::ranges::find_if(routes_, [&](const route_entry& one) {
+        return one.is.link == wanted.link && one.is.table == wanted.table && one.is.is.is_like(wanted.is);
+    });
+    if (like != routes_.end() && like->is.is.source != wanted.is.source &&
+        (like->is.is.source || wanted.is.to.address.is_v4())) {
+        return failure(errc::already_exists, to_text(wanted.is), "there is one with another source");
+    }
+    if (auto possible = can_be(wanted.is, over); !possible) {
+        return possible;
+    }
+    if (like != routes_.end()) {
+        like->is.is.source = wanted.is.source;
+    } else {
+        routes_.push_back({.is = wanted});
+    }
+    return {};
+}
+
+result<void> sim_kernel::remove_and_keep(const model::remove_address& which,
+                                         const std::vector<model::link_route>& routes) {
+    auto* from = find(which.device);
+    if (from == nullptr) {
+        return {};
+    }
+    const auto before = routes_;
+    remove_address(*from, which.address, which.peer);
+    for (const auto& kept : routes) {
+        const auto found = std::ranges::find_if(before, [&](const route_entry& one) {
+            return one.is.link == from->is.index && one.is.is == kept.is && one.is.table == kept.table;
+        });
+        if (found != before.end() && std::ranges::find(routes_, *found) == routes_.end() && can_be(kept.is, *from)) {
+            routes_.push_back(*found);
+        }
+    }
+    // In the place that it had.
+    std::vector<route_entry> now;
+    for (const bool was_there : {true, false}) {
+        for (const auto& one : was_there ? before : routes_) {
+            const bool is_it = (std::ranges::find(before, one) != before.end()) == was_there;
+            if (is_it && std::ranges::find(routes_, one) != routes_.end()) {
+                now.push_back(one);
+            }
+        }
+    }
+    routes_ = std::move(now);
+    settle();
+    return {};
+}
+
 result<void> sim_kernel::add_route(const model::network_route& wanted, device& over, std::uint32_t table,
                                    const std::string& moves_from) {
+    if (moves_from == over.is.name) {
+        return put_back({.is = wanted, .link = over.is.index, .table = table}, over);
+    }
     constexpr std::uint8_t of_kernel = 2;
     if (wanted.is_local && wanted.protocol == of_kernel) {
         for (auto& entry : over.v4) {
@@ -326,18 +411,8 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
             fmt::format("there is one {}on {}", one.is.is.gateway ? "via " + one.is.is.gateway->to_string() + " " : "",
                         by == nullptr ? "" : by->is.name));
     }
-    if (!over.is.is_up) {
-        return failure(errc::refused, to_text(wanted), "Network is down");
-    }
-    const auto is_out_of_reach = [&](const model::route_way& way) {
-        return way.gateway && !way.is_onlink && !reaches(over, *way.gateway);
-    };
-    if (is_out_of_reach({.gateway = wanted.gateway, .is_onlink = wanted.is_onlink}) ||
-        std::ranges::any_of(wanted.ways, is_out_of_reach)) {
-        return failure(errc::refused, to_text(wanted), "Nexthop has invalid gateway");
-    }
-    if (wanted.source && !answers(*wanted.source)) {
-        return failure(errc::refused, to_text(wanted), "Invalid prefsrc address");
+    if (auto possible = can_be(wanted, over); !possible) {
+        return possible;
     }
     if (wanted.is_merged() && !is_beside) {
         std::erase_if(routes_, [&](const route_entry& one) { return moves(one.is) && one.is.table == table; });

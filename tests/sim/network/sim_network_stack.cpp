@@ -65,15 +65,29 @@ async::awaitable<result<model::network_state>> sim_network_stack::look(time_poin
 }
 
 async::awaitable<result<void>> sim_network_stack::apply(model::network_change change, time_point deadline) {
+    return carry_out(std::move(change), 0, deadline);
+}
+
+async::awaitable<result<void>> sim_network_stack::remove_link(std::string name, int index, time_point deadline) {
+    return carry_out(model::delete_link{std::move(name)}, index, deadline);
+}
+
+// `index`: only if the link has that; 0: whatever it has.
+async::awaitable<result<void>> sim_network_stack::carry_out(model::network_change change, int index,
+                                                            time_point deadline) {
     std::string about = to_text(change);
     calls.push_back(about);
-    return pass(about, deadline, [this, about, change = std::move(change)]() -> result<void> {
+    return pass(about, deadline, [this, about, index, change = std::move(change)]() -> result<void> {
         if (const auto told = fault(about)) {
             return *told;
         }
         if (refuses_in && --*refuses_in <= 0) {
             refuses_in.reset();
             return failure(errc::refused, about, "Operation not permitted");
+        }
+        const auto* link = machine_.link(model::device_of(change));
+        if (index != 0 && (link == nullptr || link->index != index)) {
+            return {};
         }
         return machine_.apply(change);
     });

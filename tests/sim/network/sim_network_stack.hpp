@@ -26,6 +26,7 @@ public:
 
     async::awaitable<result<model::network_state>> look(time_point deadline) override;
     async::awaitable<result<void>> apply(model::network_change change, time_point deadline) override;
+    async::awaitable<result<void>> remove_link(std::string name, int index, time_point deadline) override;
     async::awaitable<result<std::vector<netlink::device_rule>>> device_rules(time_point /*deadline*/) override {
         co_return rules;
     }
@@ -35,6 +36,7 @@ public:
     [[nodiscard]] std::size_t watches() const { return watches_.size(); }
 
 private:
+    async::awaitable<result<void>> carry_out(model::network_change change, int index, time_point deadline);
     class watching;
     void something_changed();
     void tell();

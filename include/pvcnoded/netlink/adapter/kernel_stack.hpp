@@ -32,6 +32,7 @@ public:
     async::awaitable<result<model::network_state>> look(time_point deadline) override;
     async::awaitable<result<std::vector<device_rule>>> device_rules(time_point deadline) override;
     async::awaitable<result<void>> apply(model::network_change change, time_point deadline) override;
+    async::awaitable<result<void>> remove_link(std::string name, int index, time_point deadline) override;
     [[nodiscard]] bool has_late_changes() const override;
     [[nodiscard]] result<std::string> sysctl(const std::string& key) const override;
     [[nodiscard]] std::unique_ptr<network_watch> watch(async::wakeup& changed) override;

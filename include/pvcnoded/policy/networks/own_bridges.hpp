@@ -9,6 +9,7 @@
 #include "pvcnoded/config/node_config.hpp"
 #include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_state.hpp"
+#include "pvcnoded/policy/networks/bound_routes.hpp"
 
 #include <cstdint>
 #include <map>
@@ -55,6 +56,16 @@ struct recorded_port {
 // "ens4:brstorage", which no kernel calls a link.
 using host_ports = std::map<std::string, recorded_port, std::less<>>;
 
+// What else is on record.
+struct further_notes {
+    // Bridges of the host that this daemon made, or is about to make, and that have had no device yet: settings are to
+    // be carried to them.
+    std::set<std::string> made{};
+    bound_routes routes{};
+
+    friend bool operator==(const further_notes&, const further_notes&) = default;
+};
+
 // What tells whose a link is, beside what it looks like.
 struct whose_links {
     own_bases bases;
@@ -86,10 +97,11 @@ struct whose_links {
 
 // The record as text, in as many files as it takes: none is longer than `limit` bytes. A line for the boot, then one a
 // bridge: "1014 57 m" (VNI, index; m: has_gateways, b: not), and one a base: "base vlan400 58 own" (name, index, 0: it
-// is about to be made; own or used), and one a port of the host's bridges: "port ens4 2 brcluster".
+// is about to be made; own or used), and one a port of the host's bridges: "port ens4 2 brcluster", and one a bridge of
+// the host that has had no device yet: "made brcluster", and one a route (bound_routes.hpp).
 [[nodiscard]] std::vector<std::string> record_texts(const own_bridges& all, const own_bases& bases,
                                                     std::string_view boot_id, std::size_t limit,
-                                                    const host_ports& ports = {});
+                                                    const host_ports& ports = {}, const further_notes& further = {});
 
 // Of its files, from 0 on, in the dynamic directory: "client-bridges", "client-bridges.2", …
 [[nodiscard]] std::string record_name(std::size_t part);
@@ -102,8 +114,8 @@ inline constexpr std::size_t record_files_max = 1000;
 
 // Adds what one file says. One of another boot says nothing; of one that ends within a line that line is ignored. What
 // is returned says which line was ignored, if any was, and why ("line 3: expected `VNI index m|b`, got \"?\""). Ports
-// are read past where nobody wants them.
+// and what else there is are read past where nobody wants them.
 [[nodiscard]] std::string add_record(own_bridges& to, own_bases& bases, std::string_view text, std::string_view boot_id,
-                                     host_ports* ports = nullptr);
+                                     host_ports* ports = nullptr, further_notes* further = nullptr);
 
 }  // namespace pvc::policy

@@ -225,7 +225,7 @@ private:
 
     // ip route add local
     void draw_taken() {
-        address(host_.upstream, "198.18.6.1/24");  // without one its routes go with the last of the primary's
+        // Also where the bridge has no address but that of the primary.
         host_.routes.push_back(
             {host_.upstream,
              {.to = *parse_host_address("198.18.7.0/24"), .scope = model::host_scope, .is_local = true},

@@ -25,6 +25,24 @@ TEST(own_bridges, ports_of_the_host_are_written_and_read) {
     }
 }
 
+TEST(own_bridges, bridges_without_a_device_and_routes_are_written_and_read) {
+    further_notes all{.made = {"brcluster", "brupstream"}};
+    all.routes.push_back({"vmbr7", 57, {.to = *parse_host_address("10.8.0.0/16")}, model::main_table, true});
+    const auto texts = record_texts({}, {}, "a-boot", limit, {}, all);
+    EXPECT_EQ(
+        texts[0],
+        "boot a-boot\nmade brcluster\nmade brupstream\nroute vmbr7 57 254 10.8.0.0/16 waits scope=0 protocol=3\n");
+    own_bridges read;
+    own_bases bases;
+    further_notes further;
+    EXPECT_EQ(add_record(read, bases, texts[0], "a-boot", nullptr, &further), "");
+    EXPECT_EQ(further, all);
+    EXPECT_EQ(add_record(read, bases, texts[0], "a-boot"), "");
+    for (const auto* line : {"made", "made a b", "route", "route a 0 254 10.0.0.0/8"}) {
+        EXPECT_NE(add_record(read, bases, std::string("boot a\n") + line + "\n", "a", nullptr, &further), "") << line;
+    }
+}
+
 TEST(own_bridges, what_is_written_is_read) {
     const own_bridges all{{7, {12, true}}, {200, {13, false}}, {16777215, {2147483647, true}}};
     const auto texts = record_texts(all, {}, "a-boot", limit);

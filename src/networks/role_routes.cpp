@@ -1,0 +1,60 @@
+// Routes of others that the kernel takes away with an address of the primary: at a hand-over an operator loses none.
+#include "role_addresses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace pvc::networks {
+
+using namespace std::chrono_literals;
+
+namespace {
+// A disk that hangs keeps no address here that another node is about to have.
+constexpr duration routes_note_limit = 250ms;
+constexpr duration between_questions = 5ms;
+}  // namespace
+
+void role_addresses::note_routes(const model::network_state& seen) {
+    auto now = policy::bound_after_look(bridges_->routes(), *node_.config, all_, seen);
+    back_ = policy::bound_to_add(now, seen);
+    bridges_->update_routes(std::move(now));
+    standing_ = policy::routes_to_keep(*node_.config, all_, seen);
+}
+
+// They are on record since the look that saw them; who dies from here on leaves it to the next start.
+async::awaitable<std::vector<netlink::staying_route>> role_addresses::let_routes_go(
+    const policy::placed_address& with) {
+    bridges_->update_routes(policy::bound_without(bridges_->routes(), with));
+    // Several removals may wait at once.
+    const time_point until = node_.clock().now() + routes_note_limit;
+    while (!bridges_->has_written_routes() && !bridges_->is_noted() && node_.clock().now() < until) {
+        co_await async::sleep_for(node_.clock(), between_questions, "the record of routes");
+    }
+    std::vector<netlink::staying_route> staying;
+    const auto found = with.address.address.is_v4() ? standing_.find(with.device) : standing_.end();
+    if (found != standing_.end()) {
+        std::ranges::transform(found->second, std::back_inserter(staying), [](const policy::standing_route& one) {
+            return netlink::staying_route{one.is.is, one.is.table, one.has_twins};
+        });
+    }
+    co_return staying;
+}
+
+async::awaitable<void> role_addresses::add_routes_again(time_point until) {
+    for (auto& one : std::exchange(back_, {})) {
+        const std::string step = fmt::format("add the {} over {} again", model::to_text(one.route), one.device);
+        auto done = co_await stack_.apply(model::network_change(one), std::min(until, action_deadline()));
+        if (done) {
+            node_.log.info(fmt::format("the {} over {}, which went with an address of the primary, is there again",
+                                       model::to_text(one.route), one.device));
+            succeeded(step);
+        } else {
+            failed(step, done.error());
+        }
+    }
+}
+
+}  // namespace pvc::networks

@@ -1,0 +1,219 @@
+#include "pvcnoded/policy/networks/bound_routes.hpp"
+
+#include "own_links.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace pvc::policy {
+
+namespace {
+
+using model::link_route;
+using model::network_route;
+
+// What is the daemon's own: the plan of the host makes it again when it can be there.
+bool is_own_default(const config::node_config& config, const model::network_state& seen, const link_route& one) {
+    const auto& upstream = config.networks.upstream;
+    return one.is.is_default() && one.table == model::main_table && one.is.metric == 0 && upstream.gateway &&
+           one.is.gateway == upstream.gateway && seen.name_of(one.link) == upstream.bridge;
+}
+
+bool is_of_place(const link_route& one, const network_route& is, std::uint32_t table) {
+    return one.table == table && one.is.to == is.to && one.is.metric == is.metric && one.is.tos == is.tos &&
+           one.is.is_local == is.is_local;
+}
+
+bool is_here(const model::network_state& seen, const ip::address& which) {
+    return std::ranges::any_of(seen.addresses(), [&](const auto& one) { return one.address.address == which; });
+}
+
+std::vector<model::route_way> ways_of(const network_route& route) {
+    return route.ways.empty() ? std::vector<model::route_way>{{.gateway = route.gateway, .is_onlink = route.is_onlink}}
+                              : route.ways;
+}
+
+// The addresses of the primary, and the links that have no other one of IPv4.
+class primary_view {
+public:
+    primary_view(std::span<const role_address> all, const model::network_state& seen) {
+        std::set<std::string_view> devices;
+        for (const auto& one : all) {
+            devices.insert(one.where.device);
+            addresses_.insert(one.where.address.address);
+            places_.emplace(one.where.device, one.where.address.address);
+        }
+        for (const auto device : devices) {
+            const auto* link = seen.find(device);
+            if (link == nullptr || link->is_loopback) {
+                continue;
+            }
+            bool has_one = false;
+            bool has_other = false;
+            for (const auto& one : seen.addresses_of(link->index)) {
+                const bool is_of_primary = places_.contains({device, one.address.address});
+                has_one = has_one || (one.address.address.is_v4() && is_of_primary);
+                has_other = has_other || (one.address.address.is_v4() && !is_of_primary);
+            }
+            if (has_one && !has_other) {
+                links_.insert(link->index);
+            }
+        }
+    }
+    [[nodiscard]] bool has(const ip::address& which) const { return addresses_.contains(which); }
+    [[nodiscard]] const std::set<int>& links() const { return links_; }
+
+private:
+    std::set<ip::address> addresses_;
+    std::set<std::pair<std::string_view, ip::address>> places_;
+    std::set<int> links_;
+};
+
+bool can_stand(const bound_route& one, const model::network_state& seen) {
+    const auto* link = seen.find(one.link);
+    if (link == nullptr || !link->is_up || (one.is.source && !is_here(seen, *one.is.source))) {
+        return false;
+    }
+    const auto is_reached = [&](const model::route_way& way) {
+        if (!way.gateway || way.is_onlink || (way.gateway->is_v6() && way.gateway->to_v6().is_link_local())) {
+            return true;
+        }
+        const auto leads = [&](int over, const host_address& to) {
+            return over == one.link && is_in(*way.gateway, to);
+        };
+        return std::ranges::any_of(seen.addresses_of(one.link),
+                                   [&](const model::link_address& has) {
+                                       return has.settings.has_route() &&
+                                              is_in(*way.gateway,
+                                                    {has.peer.value_or(has.address.address), has.address.prefix});
+                                   }) ||
+               std::ranges::any_of(seen.connected_routes(),
+                                   [&](const model::connected_route& has) { return leads(has.link, has.network); }) ||
+               std::ranges::any_of(seen.link_routes(), [&](const link_route& has) {
+                   return !has.is.is_by_gateway() && !has.is.is_local && leads(has.link, has.is.to);
+               });
+    };
+    return std::ranges::all_of(ways_of(one.is), is_reached);
+}
+
+// What became of one that was on record, and is not there as it was.
+class missed {
+public:
+    missed(const bound_routes& before, const model::network_state& seen) : before_(before), seen_(seen) {}
+
+    [[nodiscard]] bool is_forgotten(const bound_route& one) const {
+        const auto* link = seen_.find(one.link);
+        if (link == nullptr || (!link->is_up && !one.is_waiting)) {
+            return true;  // it went with the link
+        }
+        for (const auto& other : seen_.link_routes()) {
+            if (other.link != one.link || !is_of_place(other, one.is, one.table)) {
+                continue;
+            }
+            // Of IPv6 the kernel leaves it without its source.
+            const bool is_stripped = other.is.is_like(one.is) && !other.is.source && one.is.to.address.is_v6();
+            if (!is_stripped && !is_on_record(other)) {
+                return true;
+            }
+        }
+        return !one.is_waiting && can_stand(one, seen_);
+    }
+
+private:
+    [[nodiscard]] bool is_on_record(const link_route& other) const {
+        return std::ranges::any_of(before_, [&](const bound_route& one) {
+            return one.link == other.link && one.table == other.table && one.is == other.is;
+        });
+    }
+
+    const bound_routes& before_;
+    const model::network_state& seen_;
+};
+
+}  // namespace
+
+bound_routes bound_after_look(const bound_routes& before, const config::node_config& config,
+                              std::span<const role_address> all, const model::network_state& seen) {
+    const primary_view primary(all, seen);
+    bound_routes now;
+    for (const auto& one : seen.link_routes()) {
+        const bool hangs_on_it = (one.is.source && primary.has(*one.is.source)) ||
+                                 (one.is.to.address.is_v4() && primary.links().contains(one.link));
+        if (hangs_on_it && is_by_hand(one.is) && one.is_plain() && !is_own_default(config, seen, one)) {
+            now.push_back({std::string(seen.name_of(one.link)), one.link, one.is, one.table});
+        }
+    }
+    const auto is_there = [&](const bound_route& one) {
+        return std::ranges::any_of(seen.link_routes(), [&](const link_route& other) {
+            return other.link == one.link && other.table == one.table && other.is == one.is;
+        });
+    };
+    const missed what(before, seen);
+    for (const auto& one : before) {
+        if (is_there(one) || what.is_forgotten(one)) {
+            continue;
+        }
+        now.push_back(one);
+        now.back().is_waiting = true;
+        now.back().device = seen.name_of(one.link);
+    }
+    return now;
+}
+
+bound_routes bound_without(bound_routes all, const placed_address& gone) {
+    for (auto& one : all) {
+        one.is_waiting = one.is_waiting || one.is.source == gone.address.address ||
+                         (one.device == gone.device && one.is.to.address.is_v4() && gone.address.address.is_v4());
+    }
+    return all;
+}
+
+bool is_same_but_for_waiting(const bound_routes& a, const bound_routes& b) {
+    return std::ranges::equal(a, b, [](bound_route one, const bound_route& other) {
+        one.is_waiting = other.is_waiting;
+        return one == other;
+    });
+}
+
+std::vector<model::add_route> bound_to_add(const bound_routes& all, const model::network_state& seen) {
+    std::vector<model::add_route> wanted;
+    for (const auto& one : all) {
+        if (one.is_waiting && can_stand(one, seen)) {
+            wanted.push_back({one.is, one.device, one.table, one.device});
+        }
+    }
+    return wanted;
+}
+
+standing_routes routes_to_keep(const config::node_config& config, std::span<const role_address> all,
+                               const model::network_state& seen) {
+    const primary_view primary(all, seen);
+    standing_routes kept;
+    for (const int link : primary.links()) {
+        auto& here = kept[std::string(seen.name_of(link))];
+        // Those by a gateway behind those that lead to it.
+        for (const bool is_by_gateway : {false, true}) {
+            const auto is_reached = [&](const model::route_way& way) {
+                return !way.gateway || way.is_onlink || std::ranges::any_of(here, [&](const standing_route& other) {
+                    return !other.is.is.is_by_gateway() && !other.is.is.is_local && is_in(*way.gateway, other.is.is.to);
+                });
+            };
+            for (const auto& one : seen.link_routes()) {
+                const bool is_it = one.link == link && one.is.to.address.is_v4() && one.is_plain() &&
+                                   one.is.is_by_gateway() == is_by_gateway && !is_own_default(config, seen, one);
+                if (!is_it || (one.is.source && primary.has(*one.is.source)) ||
+                    !std::ranges::all_of(ways_of(one.is), is_reached)) {
+                    continue;
+                }
+                const bool has_twins = std::ranges::any_of(seen.link_routes(), [&](const link_route& other) {
+                    return other.link != link && is_of_place(other, one.is, one.table);
+                });
+                here.push_back({one, has_twins});
+            }
+        }
+    }
+    std::erase_if(kept, [](const auto& one) { return one.second.empty(); });
+    return kept;
+}
+
+}  // namespace pvc::policy

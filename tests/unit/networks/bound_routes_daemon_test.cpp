@@ -1,0 +1,93 @@
+// Routes of an operator over a bridge that has nothing but an address of the primary, at hand-overs (networking.md 6).
+#include "unit/networks/network_fixture.hpp"
+
+namespace pvc::node {
+namespace {
+
+class bound_routes_daemon_test : public network_fixture {
+protected:
+    // hv1 is primary, and the only address of vmbr1001 is the gateway of its network.
+    sim_node& stage_gateway() {
+        auto& hv1 = stage_primary();
+        put_network(1001, {{"/ip4_network", "10.1.1.0/24"}, {"/ip4_gateway", "10.1.1.1"}});
+        EXPECT_TRUE(within(5s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24"; })) << hv1.log();
+        beat(2s);
+        route_of("10.78.0.0/16");
+        route_of("10.79.0.0/16", "10.1.1.9");
+        route_of("10.80.0.0/16").source = *parse_address("10.1.1.1");
+        for (const auto& one : routes_) {
+            hv1.kernel.add_route("vmbr1001", {.is = one});
+        }
+        beat(2s);
+        return hv1;
+    }
+    model::network_route& route_of(std::string_view to, std::string_view by = {}) {
+        routes_.push_back({.to = *parse_host_address(to)});
+        if (by.empty()) {
+            routes_.back().scope = model::link_scope;
+        } else {
+            routes_.back().gateway = *parse_address(by);
+        }
+        return routes_.back();
+    }
+    // "10.78.0.0/16 10.79.0.0/16"
+    static std::string there(const sim_node& node) {
+        std::string text;
+        for (const auto& one : node.kernel.state().link_routes()) {
+            if (node.kernel.state().name_of(one.link) == "vmbr1001") {
+                text += (text.empty() ? "" : " ") + one.is.to.text();
+            }
+        }
+        return text;
+    }
+    void hand_over(sim_node& to_or_from, const std::string& to) {
+        put_peer("hv2", "coordinator", "run", to == "hv1" ? "secondary" : "primary");
+        ensemble.put(primary_key, to);
+        seconds_until([&] { return role_of(to_or_from) == (to == "hv1" ? "primary" : "secondary"); }, 60s);
+        beat(2s);
+    }
+    std::vector<model::network_route> routes_;
+};
+
+TEST_F(bound_routes_daemon_test, they_outlive_a_hand_over_there_and_back) {
+    auto& hv1 = stage_gateway();
+    ASSERT_EQ(there(hv1), "10.78.0.0/16 10.79.0.0/16 10.80.0.0/16");
+    hand_over(hv1, "hv2");
+    EXPECT_EQ(addresses(hv1, "vmbr1001"), "");
+    EXPECT_EQ(there(hv1), "10.78.0.0/16");
+    hand_over(hv1, "hv1");
+    ASSERT_EQ(addresses(hv1, "vmbr1001"), "10.1.1.1/24");
+    EXPECT_EQ(there(hv1), "10.78.0.0/16 10.79.0.0/16 10.80.0.0/16") << hv1.log();
+    EXPECT_TRUE(
+        hv1.logged("the route 10.79.0.0/16 via 10.1.1.9 over vmbr1001, which went with an address of the "
+                   "primary, is there again"));
+    // What the operator takes away himself stays away.
+    ignore(hv1.kernel.apply(model::remove_route{routes_[1], "vmbr1001"}), "it is there");
+    beat(40s);
+    EXPECT_EQ(there(hv1), "10.78.0.0/16 10.80.0.0/16");
+}
+
+TEST_F(bound_routes_daemon_test, a_daemon_that_is_killed_leaves_them_to_the_next_one) {
+    auto& hv1 = stage_gateway();
+    hand_over(hv1, "hv2");
+    ASSERT_EQ(there(hv1), "10.78.0.0/16");
+    hv1.kill();
+    beat(2s);
+    start(hv1);
+    hand_over(hv1, "hv1");
+    EXPECT_EQ(there(hv1), "10.78.0.0/16 10.79.0.0/16 10.80.0.0/16") << hv1.log();
+}
+
+// The operator did it, and no daemon ran.
+TEST_F(bound_routes_daemon_test, one_that_was_taken_away_while_no_daemon_ran_stays_away) {
+    auto& hv1 = stage_gateway();
+    hv1.kill();
+    ignore(hv1.kernel.apply(model::remove_route{routes_[1], "vmbr1001"}), "it is there");
+    beat(1s);
+    start(hv1);
+    beat(40s);
+    EXPECT_EQ(there(hv1), "10.78.0.0/16 10.80.0.0/16");
+}
+
+}  // namespace
+}  // namespace pvc::node

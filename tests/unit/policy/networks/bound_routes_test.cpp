@@ -1,0 +1,196 @@
+// Routes of others that hang on addresses of the primary (networking.md 6).
+#include "pvcnoded/policy/networks/bound_routes.hpp"
+#include "host_plan_fixture.hpp"
+
+#include "pvcnoded/base/text.hpp"
+
+namespace pvc::policy {
+namespace {
+
+constexpr int bridge = 5;
+constexpr int card = 6;
+
+class bound_routes_test : public testing::Test {
+protected:
+    bound_routes_test() {
+        all_.push_back({"gateway", role_phase::f, {"vmbr7", *parse_host_address("10.7.0.1/24")}});
+        all_.push_back({"gateway", role_phase::f, {"vmbr7", *parse_host_address("fd00:7::1/64")}});
+        for (const auto& one : all_) {
+            add_address(bridge, one.where.address.text());
+        }
+        add_address(card, "192.0.2.10/24");
+    }
+    void add_address(int link, const std::string& text) {
+        addresses_.push_back({.link = link, .address = *parse_host_address(text)});
+    }
+    void remove_address(const std::string& text) {
+        std::erase_if(addresses_, [&](const auto& one) { return one.address.text() == text; });
+    }
+    model::network_route& route(int link, std::string_view to, std::string_view by = {}, std::uint32_t table = 254) {
+        model::link_route made{.is = {.to = *parse_host_address(to)}, .link = link, .table = table};
+        if (!by.empty()) {
+            made.is.gateway = *parse_address(by);
+        }
+        routes_.push_back(made);
+        return routes_.back().is;
+    }
+    [[nodiscard]] model::network_state seen() const {
+        auto one = link_named("vmbr7", "bridge");
+        auto other = link_named("eth3");
+        one.index = bridge;
+        one.is_up = is_bridge_up_;
+        other.index = card;
+        other.is_up = true;
+        return {{one, other}, addresses_, {}, routes_};
+    }
+    // "10.8.0.0/16, 10.9.0.0/16 waits": after a look.
+    std::string look() {
+        known_ = bound_after_look(known_, config_, all_, seen());
+        std::string text;
+        for (const auto& one : known_) {
+            text += (text.empty() ? "" : ", ") + one.is.to.text() + (one.is_waiting ? " waits" : "");
+        }
+        return text;
+    }
+    [[nodiscard]] std::string added() const {
+        std::string text;
+        for (const auto& one : bound_to_add(known_, seen())) {
+            EXPECT_EQ(one.moves_from, one.device);
+            text += (text.empty() ? "" : ", ") + to_text(one.route) + " over " + one.device;
+        }
+        return text;
+    }
+    [[nodiscard]] std::string kept() const {
+        std::string text;
+        for (const auto& [device, routes] : routes_to_keep(config_, all_, seen())) {
+            for (const auto& one : routes) {
+                text += (text.empty() ? "" : ", ") + one.is.is.to.text() + (one.has_twins ? " with twins" : "");
+            }
+        }
+        return text;
+    }
+
+    config::node_config config_ = config_of({});
+    std::vector<role_address> all_;
+    std::vector<model::link_address> addresses_;
+    std::vector<model::link_route> routes_;
+    bound_routes known_;
+    bool is_bridge_up_ = true;
+};
+
+TEST_F(bound_routes_test, what_needs_the_address_comes_back_with_it) {
+    route(bridge, "10.8.0.0/16", "10.7.0.9");
+    route(card, "10.9.0.0/16").source = *parse_address("10.7.0.1");
+    route(bridge, "fd08::/64").source = *parse_address("fd00:7::1");
+    route(card, "10.10.0.0/16", "192.0.2.1");
+    route(bridge, "fd09::/64");
+    route(bridge, "10.11.0.0/16", "10.7.0.9").protocol = 186;  // of BGP: who made it makes it again
+    EXPECT_EQ(look(), "10.8.0.0/16, fd08::/64, 10.9.0.0/16");
+    EXPECT_EQ(added(), "");
+    // The address goes, and the routes with it; of IPv6 the source.
+    remove_address("10.7.0.1/24");
+    remove_address("fd00:7::1/64");
+    routes_.clear();
+    route(bridge, "fd08::/64");
+    EXPECT_EQ(look(), "10.8.0.0/16 waits, fd08::/64 waits, 10.9.0.0/16 waits");
+    EXPECT_EQ(added(), "");
+    add_address(bridge, "10.7.0.1/24");
+    EXPECT_EQ(look(), "10.8.0.0/16 waits, fd08::/64 waits, 10.9.0.0/16 waits");
+    EXPECT_EQ(added(), "route 10.8.0.0/16 via 10.7.0.9 over vmbr7, route 10.9.0.0/16 (source 10.7.0.1) over eth3");
+    add_address(bridge, "fd00:7::1/64");
+    EXPECT_EQ(look(), "10.8.0.0/16 waits, fd08::/64 waits, 10.9.0.0/16 waits");
+    EXPECT_NE(added().find("route fd08::/64 (source fd00:7::1) over vmbr7"), std::string::npos) << added();
+}
+
+TEST_F(bound_routes_test, what_somebody_took_away_or_replaced_is_his) {
+    route(bridge, "10.8.0.0/16", "10.7.0.9");
+    route(bridge, "10.9.0.0/16", "10.7.0.9");
+    EXPECT_EQ(look(), "10.8.0.0/16, 10.9.0.0/16");
+    routes_.pop_back();
+    EXPECT_EQ(look(), "10.8.0.0/16") << "all that it needs is there";
+    // A daemon that takes the address away knows better than a look.
+    known_ = bound_without(known_, all_.front().where);
+    routes_.clear();
+    EXPECT_EQ(look(), "10.8.0.0/16 waits");
+    EXPECT_NE(added(), "");
+    route(bridge, "10.8.0.0/16", "10.7.0.99");
+    EXPECT_EQ(look(), "10.8.0.0/16") << "that is another one, which hangs on the address too";
+    EXPECT_EQ(added(), "");
+    EXPECT_EQ(known_.front().is.gateway, *parse_address("10.7.0.99"));
+}
+
+TEST_F(bound_routes_test, what_waits_goes_with_its_link) {
+    route(bridge, "10.8.0.0/16", "10.7.0.9");
+    EXPECT_EQ(look(), "10.8.0.0/16");
+    const auto before = known_;
+    routes_.clear();
+    is_bridge_up_ = false;
+    EXPECT_EQ(look(), "") << "the kernel took it away with the link";
+    known_ = bound_without(before, all_.front().where);
+    EXPECT_EQ(look(), "10.8.0.0/16 waits");
+    EXPECT_EQ(added(), "");
+    known_.front().link = 77;
+    EXPECT_EQ(look(), "");
+}
+
+TEST_F(bound_routes_test, what_needs_no_address_stays) {
+    route(bridge, "10.20.0.1/32", "10.8.0.9");
+    route(bridge, "10.8.0.0/16");
+    route(bridge, "10.9.0.0/16", {}, 100).protocol = 186;
+    route(bridge, "10.21.0.0/16", "10.7.0.9");
+    route(bridge, "10.22.0.0/16").source = *parse_address("10.7.0.1");
+    route(bridge, "10.23.0.0/16", "10.99.0.1").is_onlink = true;
+    route(card, "10.23.0.0/16");
+    EXPECT_EQ(kept(), "10.9.0.0/16, 10.8.0.0/16, 10.20.0.1/32, 10.23.0.0/16 with twins");
+    add_address(bridge, "10.77.0.1/24");
+    EXPECT_EQ(kept(), "") << "with another address there they stay by themselves";
+}
+
+TEST_F(bound_routes_test, the_default_route_of_the_configuration_is_not_the_operators) {
+    all_.push_back({"floating", role_phase::c, {"brupstream", *parse_host_address("10.0.2.254/24")}});
+    auto of_upstream = link_named("brupstream", "bridge");
+    of_upstream.index = bridge;
+    of_upstream.is_up = true;
+    addresses_ = {{.link = bridge, .address = *parse_host_address("10.0.2.254/24")}};
+    route(bridge, "0.0.0.0/0", "10.0.2.1");
+    route(bridge, "10.8.0.0/16", "10.0.2.1");
+    const model::network_state there{{of_upstream}, addresses_, {}, routes_};
+    const auto found = bound_after_look({}, config_, all_, there);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found.front().is.to.text(), "10.8.0.0/16");
+}
+
+TEST_F(bound_routes_test, a_line_says_all_of_it) {
+    auto& whole = route(bridge, "10.8.0.0/16", "10.7.0.9", 1000);
+    whole.metric = 50;
+    whole.source = *parse_address("10.7.0.1");
+    whole.is_onlink = true;
+    whole.tos = 4;
+    whole.protocol = 4;
+    whole.settings = std::string("\x08\0\xff", 3);
+    auto& several = route(card, "fd00::/64");
+    several.ways = {{.gateway = *parse_address("fe80::1"), .weight = 3}, {.weight = 256, .is_onlink = true}};
+    several.is_local = true;
+    several.scope = 254;
+    for (const auto& one : routes_) {
+        const bound_route wanted{"vmbr7", one.link, one.is, one.table, one.link == bridge};
+        const auto line = bound_line(wanted);
+        const auto read = parse_bound(split_blanks(line));
+        ASSERT_TRUE(read) << line;
+        EXPECT_EQ(*read, wanted) << line;
+    }
+    const bound_route plain{
+        "vmbr7", 57, {.to = *parse_host_address("10.8.0.0/16"), .gateway = *parse_address("10.7.0.9")}};
+    EXPECT_EQ(bound_line(plain), "route vmbr7 57 254 10.8.0.0/16 scope=0 protocol=3 via=10.7.0.9");
+    for (const auto* line :
+         {"route", "route a 1 254", "route a 0 254 10.0.0.0/8", "route a 1 -1 10.0.0.0/8", "route a 1 254 10.0.0.0",
+          "route a 1 254 10.0.0.0/8 via=fd00::1", "route a 1 254 10.0.0.0/8 scope=256", "route a 1 254 10.0.0.0/8 more",
+          "route a 1 254 10.0.0.0/8 settings=8", "route a 1 254 10.0.0.0/8 settings=zz",
+          "route a 1 254 10.0.0.0/8 way=10.0.0.1", "route a 1 254 10.0.0.0/8 way=10.0.0.1,0",
+          "route a 1 254 10.0.0.0/8 via"}) {
+        EXPECT_FALSE(parse_bound(split_blanks(line))) << line;
+    }
+}
+
+}  // namespace
+}  // namespace pvc::policy
