@@ -43,25 +43,34 @@ std::optional<std::string> host_network::setting(const std::string& key) const {
 }
 
 // A port that is to be made is noted before: else a daemon that dies right after leaves one that nobody takes out when
-// the device is another one.
+// the device is another one. So is a bridge: else the daemon after it takes it for somebody's, and carries no settings
+// of the device to it.
 async::awaitable<void> host_network::make_plan(const model::network_state& seen) {
     auto ports = policy::ports_after_look(record_.ports(), work_.config(), seen);
-    made_ = policy::made_after_look(std::move(made_), seen);
+    auto made = policy::made_after_look(record_.made(), seen);
     plan_ = policy::plan_host(work_.config(), seen, ports);
     if (!is_planted(defect::new_bridge_hears_routers)) {
         plan_ = policy::with_router_settings(
-            std::move(plan_), seen, made_, [this](const std::string& key) { return setting(key); },
+            std::move(plan_), seen, made, [this](const std::string& key) { return setting(key); },
             policy::sysctl_settings(policy::core_devices_of(work_.config())));
     }
     const auto are_there = ports;
     for (const auto& unit : plan_.units) {
         ports = policy::with_ports_of(std::move(ports), unit.steps, seen);
+        policy::note_made(made, unit, policy::made_when::before);
     }
-    const bool is_waited_for = ports != are_there;
+    const bool is_waited_for = ports != are_there || made != record_.made();
+    record_.update_made(std::move(made));
     record_.update_ports(std::move(ports));
     if (is_waited_for) {
         co_await record_.noted_by(node_.clock().now() + ports_note_limit);
     }
+}
+
+void host_network::note_made(const policy::host_unit& unit, policy::made_when when) {
+    auto made = record_.made();
+    policy::note_made(made, unit, when);
+    record_.update_made(std::move(made));
 }
 
 async::awaitable<bool> host_network::settle(const model::network_state& seen) {
@@ -97,10 +106,11 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
                     node_.log.info("host network: " + unit.what + " is set up");
                 }
                 troubles_.erase(unit.what);
-                policy::note_made(made_, unit);
+                note_made(unit, policy::made_when::afterwards);
                 has_changed = true;
                 continue;
             }
+            note_made(unit, policy::made_when::failed);
             failed.text = unit.what + ": " + done.error().text();
             failed.pause.failed(node_.clock().now());
         }
@@ -172,14 +182,11 @@ void host_network::tell_changed(const model::set_sysctl& one) {
     }
 }
 
-async::awaitable<void> host_network::apply_settings(std::optional<model::network_state> seen, settings which) {
+async::awaitable<void> host_network::apply_settings(std::optional<model::network_state> seen) {
     auto all = seen ? policy::advertisement_settings(work_.config(), *seen) : std::vector<policy::sysctl_setting>();
     std::ranges::move(policy::sysctl_settings(policy::core_devices_of(work_.config())), std::back_inserter(all));
-    if (which == settings::of_forwarding && is_planted(defect::forwarding_unwatched)) {
+    if (std::exchange(are_settings_made_, true) && is_planted(defect::forwarding_unwatched)) {
         co_return;
-    }
-    if (which == settings::of_forwarding) {
-        std::erase_if(all, [](const auto& one) { return !is_of_forwarding(one.key); });
     }
     const auto wanted = policy::sysctls_to_set(all, [this](const std::string& key) { return setting(key); });
     // Without accept_ra, routes that somebody advertises would go with it: the next look comes back to it.
@@ -200,9 +207,10 @@ async::awaitable<void> host_network::apply_settings(std::optional<model::network
         }
     }
     for (const auto& one : all) {
-        const bool is_watched = is_of_forwarding(one.key) && !one.key.ends_with("/accept_ra");
-        const auto read = is_watched ? work_.stack().sysctl(one.key) : result<std::string>(std::string());
-        if (read && *read == "1") {
+        const bool is_wrong = std::ranges::find(wanted, one.key, &model::set_sysctl::key) != wanted.end();
+        if (!setting(one.key)) {
+            was_right_by_key_.erase(one.key);  // a link that comes has what new links have: nobody changed it
+        } else if (!is_wrong && !one.key.ends_with("/accept_ra")) {
             was_right_by_key_.try_emplace(one.key, time_point::min());
         }
     }

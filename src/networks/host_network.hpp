@@ -27,10 +27,9 @@ public:
     // What is not as it shall be is done, as far as it is time to try. True: something was changed, so what was seen is
     // old. What failed and was undone is no change: others do not wait for it.
     async::awaitable<bool> settle(const model::network_state& seen);
-    // The kernel settings: all of them in S4 and when links were made, those of forwarding with each look after that.
-    // Without a look IPv6 forwarding waits for the next one.
-    enum class settings : std::uint8_t { all, of_forwarding };
-    async::awaitable<void> apply_settings(std::optional<model::network_state> seen, settings which);
+    // The kernel settings, in S4 and with each look after that: what configures a host anew (`sysctl --system`) sets
+    // them all. Without a look IPv6 forwarding waits for the next one.
+    async::awaitable<void> apply_settings(std::optional<model::network_state> seen);
 
     // By the last look.
     [[nodiscard]] bool is_cluster_device_missing() const { return plan_.is_cluster_device_missing; }
@@ -47,6 +46,7 @@ private:
     };
 
     async::awaitable<void> make_plan(const model::network_state& seen);
+    void note_made(const policy::host_unit& unit, policy::made_when when);
     async::awaitable<void> keep_addresses(const model::network_state& seen);
     async::awaitable<void> tell_rules(const model::network_state& seen);
     [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
@@ -58,16 +58,16 @@ private:
     told_remarks& remarks_;
     counted_warnings& damages_;
     bridge_record& record_;
+    bool are_settings_made_ = false;
     bool was_right_ = false;  // by the look before: what is missing now somebody took away
     policy::host_plan plan_;
     std::vector<policy::unmoved_route> unmoved_;  // of the look before
-    std::set<std::string> made_;                  // bridges by this daemon that have had no device yet
     std::optional<time_point> rules_told_;
     std::set<int> kept_;                       // bridges that were told to keep their hardware address, by index
     std::map<std::string, trouble> troubles_;  // by unit
     policy::repeated_events set_up_;           // units that were set up, which was told
     retry_pause forwarding_pause_;             // of its settings
-    // Settings of forwarding that were right once, and when it was last told that somebody changed one.
+    // Settings that were right once, and when it was last told that somebody changed one.
     std::map<std::string, time_point> was_right_by_key_;
 };
 

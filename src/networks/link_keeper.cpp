@@ -81,9 +81,8 @@ async::awaitable<bool> link_keeper::settle() {
     work_.name_devices(*seen);
     bool has_changed = co_await host_.settle(*seen);
     if (are_settings_made_) {
-        using which = host_network::settings;
         // Of links that came late too, and what somebody changed (routing daemons do).
-        co_await host_.apply_settings(*seen, has_changed ? which::all : which::of_forwarding);
+        co_await host_.apply_settings(*seen);
     }
     if (!has_changed) {
         has_changed = co_await clients_.settle(*seen);
@@ -171,7 +170,7 @@ async::awaitable<void> link_keeper::set_up_host() {
 
 async::awaitable<void> link_keeper::finish_host() {
     auto links = co_await work_.look();
-    co_await host_.apply_settings(links ? std::optional(*std::move(links)) : std::nullopt, host_network::settings::all);
+    co_await host_.apply_settings(links ? std::optional(*std::move(links)) : std::nullopt);
     are_settings_made_ = true;
     async::wakeup changed;
     const auto watch = work_.stack().watch(changed);

@@ -179,11 +179,16 @@ std::set<std::string> made_after_look(std::set<std::string> made, const model::n
     return made;
 }
 
-void note_made(std::set<std::string>& made, const host_unit& done) {
-    for (const auto& step : done.steps) {
+void note_made(std::set<std::string>& made, const host_unit& unit, made_when when) {
+    for (const auto& step : unit.steps) {
         if (const auto* bridge = std::get_if<model::make_bridge>(&step)) {
-            made.insert(bridge->name);
-        } else if (const auto* port = std::get_if<model::set_master>(&step)) {
+            if (when == made_when::failed) {
+                made.erase(bridge->name);
+            } else {
+                made.insert(bridge->name);
+            }
+        } else if (const auto* port = std::get_if<model::set_master>(&step);
+                   port != nullptr && when == made_when::afterwards) {
             made.erase(port->master);
         }
     }
@@ -203,7 +208,8 @@ std::vector<model::set_sysctl> settings_of_bridge(const model::client_network& n
         return all;
     }
     if (has_ipv6_on_bridge(network)) {
-        set("disable_ipv6", "0");  // whatever this host has for new links
+        set("disable_ipv6", "0");   // whatever this host has for new links
+        set("addr_gen_mode", "0");  // likewise: guests that have no other address yet ask its own
     }
     set("accept_dad", "0");
     set("accept_ra", "0");

@@ -6,6 +6,7 @@
 
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -25,9 +26,11 @@ using setting_reader = std::function<std::optional<std::string>(const std::strin
                                              const std::set<std::string>& made, const setting_reader& read,
                                              const std::vector<sysctl_setting>& own = {});
 
-// Bridges that this daemon made and that have had no device yet, after a look and with what was done of a unit.
+// Bridges that this daemon made and that have had no device yet: after a look; with those that a unit is about to make;
+// without those that have one, once it is done; and without those that it did not make, as it failed.
+enum class made_when : std::uint8_t { before, afterwards, failed };
 [[nodiscard]] std::set<std::string> made_after_look(std::set<std::string> made, const model::network_state& seen);
-void note_made(std::set<std::string>& made, const host_unit& done);
+void note_made(std::set<std::string>& made, const host_unit& unit, made_when when);
 
 // What is read once the plan has been carried out: a new bridge has what the kernel gives new links, and what the plan
 // sets.

@@ -143,13 +143,14 @@ TEST(router_settings, a_bridge_that_was_there_keeps_its_own) {
 
 TEST(router_settings, what_was_made_is_known_until_it_has_its_device) {
     std::set<std::string> made;
-    note_made(made, {"bridge brcluster", {model::make_bridge{"brcluster", {}}, model::set_up{"brcluster"}}});
+    note_made(made, {"bridge brcluster", {model::make_bridge{"brcluster", {}}, model::set_up{"brcluster"}}},
+              made_when::before);
     EXPECT_EQ(made, std::set<std::string>{"brcluster"});
     auto kernel = bare_host({"eth0"});
     EXPECT_EQ(made_after_look(made, kernel.state()), std::set<std::string>());
     kernel.add(link_named("brcluster", "bridge", 1500));
     EXPECT_EQ(made_after_look(made, kernel.state()), made);
-    note_made(made, {"port eth0 of brcluster", {model::set_master{"eth0", "brcluster"}}});
+    note_made(made, {"port eth0 of brcluster", {model::set_master{"eth0", "brcluster"}}}, made_when::afterwards);
     EXPECT_EQ(made, std::set<std::string>());
 }
 
