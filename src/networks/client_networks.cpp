@@ -214,6 +214,15 @@ bool client_networks::is_forwarding_off(const model::client_network& network) co
     return one && *one == "0" && all && *all == "1";
 }
 
+bool client_networks::is_forwarding_v6_off(const model::client_network& network) const {
+    if (!policy::has_ipv6_on_bridge(network)) {
+        return false;
+    }
+    const auto one = work_.stack().sysctl(fmt::format("net/ipv6/conf/{}/forwarding", network.bridge()));
+    const auto all = work_.stack().sysctl("net/ipv6/conf/all/forwarding");
+    return one && *one == "0" && all && *all == "1";
+}
+
 // "": its base can be made or used. One that this daemon did not make becomes a port of its bridge: without that in the
 // files the daemon after this one would take it for what a daemon had made, and delete it with its network. One that
 // works on the device of before is made anew on another one: without that in the files it is nobody's after that,
@@ -262,6 +271,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     row->memory.own_bridge = policy::index_of(bridges_.known(), vni);
     row->memory.is_ipv6_off = is_ipv6_off(*row->wanted);
     row->memory.is_forwarding_off = is_forwarding_off(*row->wanted);
+    row->memory.is_forwarding_v6_off = is_forwarding_v6_off(*row->wanted);
     row->plan = policy::plan_network(*row->wanted, work_.config(), seen, row->memory, whose_);
     const auto plan = *row->plan;
     auto said = plan.remarks;

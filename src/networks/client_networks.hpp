@@ -99,6 +99,7 @@ private:
     [[nodiscard]] bool are_settings_kept(const model::client_network& network) const;
     [[nodiscard]] bool is_ipv6_off(const model::client_network& network) const;
     [[nodiscard]] bool is_forwarding_off(const model::client_network& network) const;
+    [[nodiscard]] bool is_forwarding_v6_off(const model::client_network& network) const;
     [[nodiscard]] bool is_kept_right(std::uint32_t vni) const;
     [[nodiscard]] bool is_filtered_for_machines(std::uint32_t vni, const policy::machine_bridge& bridge) const;
     [[nodiscard]] std::string why_not_yet(const policy::network_plan& plan, const model::network_state& seen) const;

@@ -3,6 +3,7 @@
 // there and right is not touched; what carries guests is never taken down.
 #include "pvcnoded/policy/networks/client_plan.hpp"
 
+#include "bridge_repairs.hpp"
 #include "own_links.hpp"
 #include "pvcnoded/base/planted.hpp"
 
@@ -399,15 +400,13 @@ void network_planner::plan_settings() {
     plan_.next.had_ipv6 = has_ipv6_on_bridge(wanted_);
     if (are_settings_made_) {
         set_bridge();
-    } else if (plan_.next.had_ipv6 && known_.is_ipv6_off) {
-        if (known_.had_ipv6) {
-            damage("IPv6 was off on " + bridge_name_);
+    } else {
+        for (auto& one : bridge_repairs(wanted_, *bridge_, seen_, known_, plan_.next)) {
+            if (!one.what.empty()) {
+                damage(std::move(one.what));
+            }
+            std::ranges::move(one.steps, std::back_inserter(plan_.steps));
         }
-        set_of(bridge_name_, "disable_ipv6", "0");
-    }
-    if (is_managed() && is_known && known_.is_forwarding_off) {
-        damage("IPv4 forwarding was off on " + bridge_name_);
-        add(model::set_sysctl{fmt::format("net/ipv4/conf/{}/forwarding", bridge_name_), "1"});
     }
 }
 

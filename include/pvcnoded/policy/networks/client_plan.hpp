@@ -36,6 +36,11 @@ struct network_memory {
     bool is_ipv6_off = false;  // read with the look: disable_ipv6 of the bridge is 1
     // Likewise: IPv4 is forwarded, but not by the bridge of this managed network.
     bool is_forwarding_off = false;
+    bool is_forwarding_v6_off = false;  // likewise, of IPv6: neighbours then hear that a gateway is no router
+    // It had an address of its own of IPv6 (link-local), by which guests without another one are answered; and one that
+    // is gone was asked of the kernel, which once is enough for.
+    bool had_own_v6 = false;
+    bool has_asked_own_v6 = false;
 
     friend bool operator==(const network_memory&, const network_memory&) = default;
 };

@@ -25,7 +25,7 @@ model::network_family network_of(const std::string& network, const std::string& 
     return made;
 }
 
-model::client_network managed(std::uint32_t vni) {
+model::client_network network_behind_rules(std::uint32_t vni) {
     model::client_network network;
     network.vni = vni;
     network.ip4 = network_of("10.1.1.0/24", "10.1.1.1");
@@ -120,7 +120,7 @@ texts with_host_rules(const texts& rest) {
 }
 
 TEST(firewall, case_42_a_network_of_ip4) {
-    const auto wanted = only(managed(1001));
+    const auto wanted = only(network_behind_rules(1001));
     ASSERT_EQ(wanted.files.size(), 1U);
     EXPECT_EQ(wanted.files[0].name, "1001.nft");
     EXPECT_EQ(lines_of(wanted.files[0].text),
@@ -131,7 +131,7 @@ TEST(firewall, case_42_a_network_of_ip4) {
 }
 
 TEST(firewall, case_43_a_network_of_ip6_alone_and_one_of_both) {
-    auto network = managed(1001);
+    auto network = network_behind_rules(1001);
     network.ip6 = network_of("fd00:1::/64", "fd00:1::1");
     const texts ways6{"forward ip6 daddr fd00:1::/64 counter jump vxlan1001-in",
                       "forward ip6 saddr fd00:1::/64 counter jump vxlan1001-out"};
@@ -147,10 +147,11 @@ TEST(firewall, case_43_a_network_of_ip6_alone_and_one_of_both) {
 }
 
 TEST(firewall, case_44_networks_have_the_order_of_their_files) {
-    std::vector<model::client_network> networks{managed(1001), managed(10000), managed(7), managed(100)};
-    networks.push_back(managed(200));
+    std::vector<model::client_network> networks{network_behind_rules(1001), network_behind_rules(10000),
+                                                network_behind_rules(7), network_behind_rules(100)};
+    networks.push_back(network_behind_rules(200));
     networks.back().type = model::network_type::bridged;
-    networks.push_back(managed(7));
+    networks.push_back(network_behind_rules(7));
     networks.back().acls_in = {{"other", "drop"}};  // one of a number that is taken
     const auto wanted = firewall_of(networks, {});
     texts names;
@@ -165,7 +166,7 @@ TEST(firewall, case_44_networks_have_the_order_of_their_files) {
 }
 
 TEST(firewall, cases_45_and_46_acls_stand_behind_their_counters_in_order) {
-    auto network = managed(1001);
+    auto network = network_behind_rules(1001);
     network.acls_in = {{"b", "tcp dport 1 accept"}, {"a", ""}, {"c", "drop"}};
     network.acls_out = {{"a", "reject with tcp reset"}};
     const auto wanted = only(network);
@@ -185,7 +186,7 @@ TEST(firewall, cases_45_and_46_acls_stand_behind_their_counters_in_order) {
 }
 
 TEST(firewall, what_only_nft_knows_waits_for_its_verdict) {
-    auto network = managed(1001);
+    auto network = network_behind_rules(1001);
     network.acls_in = {
         {"good", "ip ttl 5 drop"}, {"bad", "ip ttl nosuch drop"}, {"to", "jump mine"}, {"to-none", "jump x"}};
     nft_knowledge nft;
@@ -220,7 +221,7 @@ TEST(firewall, what_only_nft_knows_waits_for_its_verdict) {
 }
 
 TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_line_that_nft_names) {
-    auto network = managed(1001);
+    auto network = network_behind_rules(1001);
     network.acls_in = {{"a", "ip ttl 5 drop"}, {"b", "masquerade"}, {"c", "tcp dport 22 accept"}};
     nft_knowledge nft;
     nft.verdicts = {{"ip ttl 5 drop", ""}, {"masquerade", ""}};
@@ -273,7 +274,7 @@ TEST(firewall, the_acl_that_a_load_fails_for_is_the_one_of_the_line_that_nft_nam
 }
 
 TEST(firewall, what_nft_must_have_made_at_least) {
-    auto network = managed(1001);
+    auto network = network_behind_rules(1001);
     network.acls_in = {{"a", "ip ttl 5 drop"}};
     nft_knowledge nft;
     nft.verdicts = {{"ip ttl 5 drop", ""}};
@@ -348,7 +349,7 @@ delete table ip gone
 }
 
 TEST(firewall, cases_48_and_49_a_bad_acl_is_left_out_alone) {
-    auto network = managed(1001);
+    auto network = network_behind_rules(1001);
     network.acls_in = {{"first", "tcp dport 1 accept"},       {"bad\nadd table ip evil", "tcp dport nosuch accept"},
                        {"evil", "accept; add table ip evil"}, {"lines", "accept\nadd table ip evil"},
                        {"perhaps", "ip ttl 5 drop"},          {"last", "drop"}};
@@ -376,7 +377,7 @@ TEST(firewall, cases_48_and_49_a_bad_acl_is_left_out_alone) {
 }
 
 TEST(firewall, case_54_what_the_kernel_refused_is_left_out_until_it_says_something_else) {
-    auto network = managed(1001);
+    auto network = network_behind_rules(1001);
     network.acls_in = {{"a", "tcp dport 1 accept"}, {"b", "drop"}};
     const auto before = only(network);
     const auto& rule = before.chains[2].rules[1].rule;
@@ -398,7 +399,7 @@ TEST(firewall, case_54_what_the_kernel_refused_is_left_out_until_it_says_somethi
 }
 
 TEST(firewall, tags_are_short_and_tell_all_rules_apart) {
-    std::vector<model::client_network> networks{managed(1001), managed(16777215)};
+    std::vector<model::client_network> networks{network_behind_rules(1001), network_behind_rules(16777215)};
     const std::string long_name(400, 'x');
     for (auto& network : networks) {
         network.ip6 = network_of("fd00:1::/64", "fd00:1::1");
@@ -451,13 +452,13 @@ TEST(firewall, a_tag_changes_with_what_its_rule_says) {
                       "iifname a",
                       "oifname a"};
     for (const auto& one : rules) {
-        auto network = managed(1);
+        auto network = network_behind_rules(1);
         network.acls_in = {{"a", one}};
         tags.insert(only(network).chains[2].rules[1].rule.tag);
     }
     EXPECT_EQ(tags.size(), rules.size());
     // The same in other words is the same rule: nothing has to change.
-    auto network = managed(1);
+    auto network = network_behind_rules(1);
     network.acls_in = {{"a", "  tcp dport   ssh"}};
     const auto tag = only(network).chains[2].rules[1].rule.tag;
     network.acls_in = {{"a", "tcp dport 22"}};
