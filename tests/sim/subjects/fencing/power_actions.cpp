@@ -119,8 +119,8 @@ void exchange_boards(cluster& world, const action& what) {
         return;
     }
     auto& powers = powers_of(world);
-    powers.leads_to[first] = second;
-    powers.leads_to[second] = first;
+    powers.leads_to[first] = powers.led_to[first] = second;
+    powers.leads_to[second] = powers.led_to[second] = first;
     powers.led_since[first] = powers.led_since[second] = world.now();
     world.lasting(what, nullptr, false, [&world, first, second] {
         powers_of(world).leads_to.erase(first);
