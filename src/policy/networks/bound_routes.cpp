@@ -24,6 +24,11 @@ bool is_of_place(const link_route& one, const network_route& is, std::uint32_t t
            one.is.is_local == is.is_local;
 }
 
+// They are by link.
+auto routes_over(const model::network_state& seen, int link) {
+    return std::ranges::equal_range(seen.link_routes(), link, {}, &link_route::link);
+}
+
 bool is_here(const model::network_state& seen, const ip::address& which) {
     return std::ranges::any_of(seen.addresses(), [&](const auto& one) { return one.address.address == which; });
 }
@@ -106,8 +111,8 @@ public:
         if (link == nullptr || (!link->is_up && !one.is_waiting)) {
             return true;  // it went with the link
         }
-        for (const auto& other : seen_.link_routes()) {
-            if (other.link != one.link || !is_of_place(other, one.is, one.table)) {
+        for (const auto& other : routes_over(seen_, one.link)) {
+            if (!is_of_place(other, one.is, one.table)) {
                 continue;
             }
             // Of IPv6 the kernel leaves it without its source.
@@ -144,8 +149,8 @@ bound_routes bound_after_look(const bound_routes& before, const config::node_con
         }
     }
     const auto is_there = [&](const bound_route& one) {
-        return std::ranges::any_of(seen.link_routes(), [&](const link_route& other) {
-            return other.link == one.link && other.table == one.table && other.is == one.is;
+        return std::ranges::any_of(routes_over(seen, one.link), [&](const link_route& other) {
+            return other.table == one.table && other.is == one.is;
         });
     };
     const missed what(before, seen);
@@ -198,8 +203,8 @@ standing_routes routes_to_keep(const config::node_config& config, std::span<cons
                     return !other.is.is.is_by_gateway() && !other.is.is.is_local && is_in(*way.gateway, other.is.is.to);
                 });
             };
-            for (const auto& one : seen.link_routes()) {
-                const bool is_it = one.link == link && one.is.to.address.is_v4() && one.is_plain() &&
+            for (const auto& one : routes_over(seen, link)) {
+                const bool is_it = one.is.to.address.is_v4() && one.is_plain() &&
                                    one.is.is_by_gateway() == is_by_gateway && !is_own_default(config, seen, one);
                 if (!is_it || (one.is.source && primary.has(*one.is.source)) ||
                     !std::ranges::all_of(ways_of(one.is), is_reached)) {
