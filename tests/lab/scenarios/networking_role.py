@@ -292,3 +292,48 @@ def primary_leaves(lab):
     start(lab, old)
     equal(holds(old, shape, 2), [], 'what it has after its return')
     ping.stop()
+
+
+@scenario('networking.md 6: routes of an operator over a bridge that has nothing but an address of the primary outlive hand-overs and a kill', limit=120)
+def routes_of_an_operator(lab):
+    lab.zookeeper()
+    network.create(lab.client, 1001, **network.managed(1), ip6='fd00:1::/64', gateway6='fd00:1::1')
+    nodes = [lab.node(name, coordinators=lab.names(2), network=network.Shape()) for name in lab.names(2)]
+    start(lab, *nodes)
+    primary = one_primary(lab, nodes)
+    other = next(node for node in nodes if node is not primary)
+    soon(lab, primary, lambda view: view.on('vmbr1001') == ['10.1.1.1/24', 'fd00:1::1/64'], 'both gateways')
+    staying = {('10.78.0.0/16',), ('10.79.0.0/16', 'table', '100')}
+    waiting = {('10.80.0.0/16', 'via', '10.1.1.9'), ('10.81.0.0/16', 'src', '10.1.1.1')}
+    for words in staying | waiting:
+        primary.enter('ip', 'route', 'add', words[0], 'dev', 'vmbr1001', *words[1:])
+    primary.enter('ip', '-6', 'route', 'add', 'fd01::/64', 'dev', 'vmbr1001', 'src', 'fd00:1::1')
+
+    def there(words):
+        table = words[2] if 'table' in words else 'main'
+        return primary.enter('ip', 'route', 'show', 'table', table, words[0], 'dev', 'vmbr1001', check=False).strip() != ''
+
+    def source():
+        return 'src fd00:1::1' in primary.enter('ip', '-6', 'route', 'show', 'fd01::/64')
+
+    time.sleep(LOOK)
+    for is_killed in (False, True):
+        hand_over(lab, other, nodes)
+        soon(lab, primary, lambda view: view.on('vmbr1001') == [], 'no gateway on the secondary')
+        equal({words for words in staying | waiting if there(words)}, staying, 'routes without the gateway')
+        check(not source(), 'the kernel leaves the IPv6 route without its source')
+        if is_killed:
+            primary.daemon.kill()
+            primary.daemon.wait(20)
+            start(lab, primary)
+        hand_over(lab, primary, nodes)
+        soon(lab, primary, lambda view: view.on('vmbr1001') == ['10.1.1.1/24', 'fd00:1::1/64'], 'both gateways again')
+        lab.wait(lambda: all(there(words) for words in staying | waiting) and source(), 10, 'all routes are there again')
+    # Its link-local address, and that it routes, come back too.
+    primary.enter('ip', '-6', 'address', 'flush', 'dev', 'vmbr1001', 'scope', 'link')
+    primary.enter('sysctl', '-qw', 'net.ipv6.conf.vmbr1001.forwarding=0')
+    lab.wait(lambda: 'fe80' in primary.enter('ip', '-6', 'address', 'show', 'dev', 'vmbr1001', 'scope', 'link'), 10, 'the link-local address')
+    lab.wait(lambda: primary.enter('cat', '/proc/sys/net/ipv6/conf/vmbr1001/forwarding').strip() == '1', 10, 'forwarding of IPv6')
+    primary.enter('ip', 'route', 'del', '10.80.0.0/16')
+    time.sleep(3)
+    check(not there(('10.80.0.0/16',)), 'what the operator takes away stays away')
