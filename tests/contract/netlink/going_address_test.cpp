@@ -209,6 +209,26 @@ TEST_F(kernel_going_address, who_is_killed_while_it_goes_has_lost_no_route) {
     });
 }
 
+// By several ways over two cards: the kernel takes the one away, and makes it again with the address; nobody else need.
+TEST_F(kernel_going_address, a_route_by_two_cards_has_both_ways_again) {
+    bench.run([this]() -> awaitable<void> {
+        co_await set_up_both();
+        ip_command("route add 10.82.0.0/16 nexthop via 10.0.0.1 dev br0 nexthop via 10.5.0.2 dev eth0");
+        const auto seen = co_await look();
+        EXPECT_EQ(seen.link_routes().size(), 2U);
+        for (const auto& one : seen.link_routes()) {
+            EXPECT_EQ(one.more, "it is one of several ways");
+        }
+        const auto both = ip_output("route show 10.82.0.0/16");
+        co_await remove({});
+        const auto without = ip_output("route show 10.82.0.0/16");
+        EXPECT_NE(without, both);
+        EXPECT_NE(without.find("10.5.0.2"), std::string::npos) << without;
+        co_await done(add_address{"br0", at("10.0.0.254/24")});
+        EXPECT_EQ(ip_output("route show 10.82.0.0/16"), both);
+    });
+}
+
 // More than a socket takes at once.
 TEST_F(kernel_going_address, thousands_of_routes_stay) {
     bench.run([this]() -> awaitable<void> {
