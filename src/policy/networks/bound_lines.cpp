@@ -40,7 +40,7 @@ bool take_hex(std::string& to, std::string_view hex) {
 }
 
 template <class Number>
-bool take_number(Number& to, std::string_view text) {
+bool take_route_number(Number& to, std::string_view text) {
     const auto read = parse_integer(text);
     if (!read || *read < 0 || *read > static_cast<std::int64_t>(std::numeric_limits<Number>::max())) {
         return false;
@@ -49,7 +49,7 @@ bool take_number(Number& to, std::string_view text) {
     return true;
 }
 
-bool take_address(std::optional<ip::address>& to, std::string_view text, const host_address& like) {
+bool take_route_address(std::optional<ip::address>& to, std::string_view text, const host_address& like) {
     const auto read = parse_address(text);
     if (!read || read->is_v4() != like.address.is_v4() || (read->is_v6() && read->to_v6().scope_id() != 0)) {
         return false;
@@ -67,15 +67,15 @@ bool take_way(std::vector<model::route_way>& to, std::string_view text, const ho
     const auto parts = split(text, ',');
     model::route_way way;
     const bool is_it = (parts.size() == 2 || (parts.size() == 3 && parts[2] == "onlink")) &&
-                       (parts[0] == "link" || take_address(way.gateway, parts[0], like)) &&
-                       take_number(way.weight, parts[1]) && way.weight >= 1 && way.weight <= most_weight;
+                       (parts[0] == "link" || take_route_address(way.gateway, parts[0], like)) &&
+                       take_route_number(way.weight, parts[1]) && way.weight >= 1 && way.weight <= most_weight;
     way.is_onlink = parts.size() == 3;
     to.push_back(way);
     return is_it && to.size() <= model::route_ways_max;
 }
 
 // One of those that may be missing. False: it is none.
-bool take_word(bound_route& to, std::string_view word) {
+bool take_route_word(bound_route& to, std::string_view word) {
     auto& is = to.is;
     const auto equals = word.find('=');
     const auto name = word.substr(0, equals);
@@ -87,10 +87,10 @@ bool take_word(bound_route& to, std::string_view word) {
         return word == "waits" || word == "onlink" || word == "local";
     }
     if (name == "via") {
-        return take_address(is.gateway, value, is.to);
+        return take_route_address(is.gateway, value, is.to);
     }
     if (name == "source") {
-        return take_address(is.source, value, is.to);
+        return take_route_address(is.source, value, is.to);
     }
     if (name == "way") {
         return take_way(is.ways, value, is.to);
@@ -98,8 +98,10 @@ bool take_word(bound_route& to, std::string_view word) {
     if (name == "settings") {
         return is.settings.empty() && take_hex(is.settings, value);
     }
-    return (name == "metric" && take_number(is.metric, value)) || (name == "scope" && take_number(is.scope, value)) ||
-           (name == "protocol" && take_number(is.protocol, value)) || (name == "tos" && take_number(is.tos, value));
+    return (name == "metric" && take_route_number(is.metric, value)) ||
+           (name == "scope" && take_route_number(is.scope, value)) ||
+           (name == "protocol" && take_route_number(is.protocol, value)) ||
+           (name == "tos" && take_route_number(is.tos, value));
 }
 
 }  // namespace
@@ -139,12 +141,12 @@ std::optional<bound_route> parse_bound(std::span<const std::string_view> words) 
     bound_route one;
     one.device = words[1];
     const auto to = parse_host_address(words[4]);
-    if (!to || !take_number(one.link, words[2]) || one.link < 1 || !take_number(one.table, words[3])) {
+    if (!to || !take_route_number(one.link, words[2]) || one.link < 1 || !take_route_number(one.table, words[3])) {
         return std::nullopt;
     }
     one.is.to = *to;
     for (const auto word : words.subspan(fixed_words)) {
-        if (!take_word(one, word)) {
+        if (!take_route_word(one, word)) {
             return std::nullopt;
         }
     }

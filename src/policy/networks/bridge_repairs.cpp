@@ -11,7 +11,7 @@ namespace pvc::policy {
 
 namespace {
 
-constexpr int least_mtu_of_ipv6 = 1280;
+constexpr int least_bridge_mtu = 1280;
 
 model::set_sysctl setting_of(const std::string& bridge, std::string_view family, std::string_view key,
                              std::string value) {
@@ -40,7 +40,7 @@ std::vector<bridge_repair> bridge_repairs(const model::client_network& wanted, c
     const bool has_own =
         std::ranges::any_of(addresses, [](const auto& one) { return is_link_local(one.address.address); });
     const bool can_have =
-        next.had_ipv6 && !known.is_ipv6_off && bridge.is_up && bridge.is_running && bridge.mtu >= least_mtu_of_ipv6;
+        next.had_ipv6 && !known.is_ipv6_off && bridge.is_up && bridge.is_running && bridge.mtu >= least_bridge_mtu;
     next.had_own_v6 = has_own || (known.had_own_v6 && next.had_ipv6);
     next.has_asked_own_v6 = !has_own && known.has_asked_own_v6;
     if (can_have && !has_own && known.had_own_v6 && !known.has_asked_own_v6) {

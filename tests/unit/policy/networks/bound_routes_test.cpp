@@ -7,8 +7,8 @@
 namespace pvc::policy {
 namespace {
 
-constexpr int bridge = 5;
-constexpr int card = 6;
+constexpr int own_link = 5;
+constexpr int other_link = 6;
 
 class bound_routes_test : public testing::Test {
 protected:
@@ -16,9 +16,9 @@ protected:
         all_.push_back({"gateway", role_phase::f, {"vmbr7", *parse_host_address("10.7.0.1/24")}});
         all_.push_back({"gateway", role_phase::f, {"vmbr7", *parse_host_address("fd00:7::1/64")}});
         for (const auto& one : all_) {
-            add_address(bridge, one.where.address.text());
+            add_address(own_link, one.where.address.text());
         }
-        add_address(card, "192.0.2.10/24");
+        add_address(other_link, "192.0.2.10/24");
     }
     void add_address(int link, const std::string& text) {
         addresses_.push_back({.link = link, .address = *parse_host_address(text)});
@@ -37,9 +37,9 @@ protected:
     [[nodiscard]] model::network_state seen() const {
         auto one = link_named("vmbr7", "bridge");
         auto other = link_named("eth3");
-        one.index = bridge;
+        one.index = own_link;
         one.is_up = is_bridge_up_;
-        other.index = card;
+        other.index = other_link;
         other.is_up = true;
         return {{one, other}, addresses_, {}, routes_};
     }
@@ -79,32 +79,32 @@ protected:
 };
 
 TEST_F(bound_routes_test, what_needs_the_address_comes_back_with_it) {
-    route(bridge, "10.8.0.0/16", "10.7.0.9");
-    route(card, "10.9.0.0/16").source = *parse_address("10.7.0.1");
-    route(bridge, "fd08::/64").source = *parse_address("fd00:7::1");
-    route(card, "10.10.0.0/16", "192.0.2.1");
-    route(bridge, "fd09::/64");
-    route(bridge, "10.11.0.0/16", "10.7.0.9").protocol = 186;  // of BGP: who made it makes it again
+    route(own_link, "10.8.0.0/16", "10.7.0.9");
+    route(other_link, "10.9.0.0/16").source = *parse_address("10.7.0.1");
+    route(own_link, "fd08::/64").source = *parse_address("fd00:7::1");
+    route(other_link, "10.10.0.0/16", "192.0.2.1");
+    route(own_link, "fd09::/64");
+    route(own_link, "10.11.0.0/16", "10.7.0.9").protocol = 186;  // of BGP: who made it makes it again
     EXPECT_EQ(look(), "10.8.0.0/16, fd08::/64, 10.9.0.0/16");
     EXPECT_EQ(added(), "");
     // The address goes, and the routes with it; of IPv6 the source.
     remove_address("10.7.0.1/24");
     remove_address("fd00:7::1/64");
     routes_.clear();
-    route(bridge, "fd08::/64");
+    route(own_link, "fd08::/64");
     EXPECT_EQ(look(), "10.8.0.0/16 waits, fd08::/64 waits, 10.9.0.0/16 waits");
     EXPECT_EQ(added(), "");
-    add_address(bridge, "10.7.0.1/24");
+    add_address(own_link, "10.7.0.1/24");
     EXPECT_EQ(look(), "10.8.0.0/16 waits, fd08::/64 waits, 10.9.0.0/16 waits");
     EXPECT_EQ(added(), "route 10.8.0.0/16 via 10.7.0.9 over vmbr7, route 10.9.0.0/16 (source 10.7.0.1) over eth3");
-    add_address(bridge, "fd00:7::1/64");
+    add_address(own_link, "fd00:7::1/64");
     EXPECT_EQ(look(), "10.8.0.0/16 waits, fd08::/64 waits, 10.9.0.0/16 waits");
     EXPECT_NE(added().find("route fd08::/64 (source fd00:7::1) over vmbr7"), std::string::npos) << added();
 }
 
 TEST_F(bound_routes_test, what_somebody_took_away_or_replaced_is_his) {
-    route(bridge, "10.8.0.0/16", "10.7.0.9");
-    route(bridge, "10.9.0.0/16", "10.7.0.9");
+    route(own_link, "10.8.0.0/16", "10.7.0.9");
+    route(own_link, "10.9.0.0/16", "10.7.0.9");
     EXPECT_EQ(look(), "10.8.0.0/16, 10.9.0.0/16");
     routes_.pop_back();
     EXPECT_EQ(look(), "10.8.0.0/16") << "all that it needs is there";
@@ -113,14 +113,14 @@ TEST_F(bound_routes_test, what_somebody_took_away_or_replaced_is_his) {
     routes_.clear();
     EXPECT_EQ(look(), "10.8.0.0/16 waits");
     EXPECT_NE(added(), "");
-    route(bridge, "10.8.0.0/16", "10.7.0.99");
+    route(own_link, "10.8.0.0/16", "10.7.0.99");
     EXPECT_EQ(look(), "10.8.0.0/16") << "that is another one, which hangs on the address too";
     EXPECT_EQ(added(), "");
     EXPECT_EQ(known_.front().is.gateway, *parse_address("10.7.0.99"));
 }
 
 TEST_F(bound_routes_test, what_waits_goes_with_its_link) {
-    route(bridge, "10.8.0.0/16", "10.7.0.9");
+    route(own_link, "10.8.0.0/16", "10.7.0.9");
     EXPECT_EQ(look(), "10.8.0.0/16");
     const auto before = known_;
     routes_.clear();
@@ -134,26 +134,26 @@ TEST_F(bound_routes_test, what_waits_goes_with_its_link) {
 }
 
 TEST_F(bound_routes_test, what_needs_no_address_stays) {
-    route(bridge, "10.20.0.1/32", "10.8.0.9");
-    route(bridge, "10.8.0.0/16");
-    route(bridge, "10.9.0.0/16", {}, 100).protocol = 186;
-    route(bridge, "10.21.0.0/16", "10.7.0.9");
-    route(bridge, "10.22.0.0/16").source = *parse_address("10.7.0.1");
-    route(bridge, "10.23.0.0/16", "10.99.0.1").is_onlink = true;
-    route(card, "10.23.0.0/16");
+    route(own_link, "10.20.0.1/32", "10.8.0.9");
+    route(own_link, "10.8.0.0/16");
+    route(own_link, "10.9.0.0/16", {}, 100).protocol = 186;
+    route(own_link, "10.21.0.0/16", "10.7.0.9");
+    route(own_link, "10.22.0.0/16").source = *parse_address("10.7.0.1");
+    route(own_link, "10.23.0.0/16", "10.99.0.1").is_onlink = true;
+    route(other_link, "10.23.0.0/16");
     EXPECT_EQ(kept(), "10.9.0.0/16, 10.8.0.0/16, 10.20.0.1/32, 10.23.0.0/16 with twins");
-    add_address(bridge, "10.77.0.1/24");
+    add_address(own_link, "10.77.0.1/24");
     EXPECT_EQ(kept(), "") << "with another address there they stay by themselves";
 }
 
 TEST_F(bound_routes_test, the_default_route_of_the_configuration_is_not_the_operators) {
     all_.push_back({"floating", role_phase::c, {"brupstream", *parse_host_address("10.0.2.254/24")}});
     auto of_upstream = link_named("brupstream", "bridge");
-    of_upstream.index = bridge;
+    of_upstream.index = own_link;
     of_upstream.is_up = true;
-    addresses_ = {{.link = bridge, .address = *parse_host_address("10.0.2.254/24")}};
-    route(bridge, "0.0.0.0/0", "10.0.2.1");
-    route(bridge, "10.8.0.0/16", "10.0.2.1");
+    addresses_ = {{.link = own_link, .address = *parse_host_address("10.0.2.254/24")}};
+    route(own_link, "0.0.0.0/0", "10.0.2.1");
+    route(own_link, "10.8.0.0/16", "10.0.2.1");
     const model::network_state there{{of_upstream}, addresses_, {}, routes_};
     const auto found = bound_after_look({}, config_, all_, there);
     ASSERT_EQ(found.size(), 1U);
@@ -161,19 +161,19 @@ TEST_F(bound_routes_test, the_default_route_of_the_configuration_is_not_the_oper
 }
 
 TEST_F(bound_routes_test, a_line_says_all_of_it) {
-    auto& whole = route(bridge, "10.8.0.0/16", "10.7.0.9", 1000);
+    auto& whole = route(own_link, "10.8.0.0/16", "10.7.0.9", 1000);
     whole.metric = 50;
     whole.source = *parse_address("10.7.0.1");
     whole.is_onlink = true;
     whole.tos = 4;
     whole.protocol = 4;
     whole.settings = std::string("\x08\0\xff", 3);
-    auto& several = route(card, "fd00::/64");
+    auto& several = route(other_link, "fd00::/64");
     several.ways = {{.gateway = *parse_address("fe80::1"), .weight = 3}, {.weight = 256, .is_onlink = true}};
     several.is_local = true;
     several.scope = 254;
     for (const auto& one : routes_) {
-        const bound_route wanted{"vmbr7", one.link, one.is, one.table, one.link == bridge};
+        const bound_route wanted{"vmbr7", one.link, one.is, one.table, one.link == own_link};
         const auto line = bound_line(wanted);
         const auto read = parse_bound(split_blanks(line));
         ASSERT_TRUE(read) << line;
