@@ -13,6 +13,8 @@ namespace {
 
 constexpr duration note_limit = std::chrono::milliseconds(250);  // a record that cannot be written costs no network
 constexpr duration longest_for_names = std::chrono::seconds(3);  // nor does a disk
+// Where they were read before: what is not there may be named since, which is seldom.
+constexpr duration longest_for_new_names = std::chrono::milliseconds(200);
 constexpr duration longest_for_note = std::chrono::seconds(10);  // while a record is being written nothing is wrong
 
 std::string name_of(std::uint32_t vni) {
@@ -78,8 +80,11 @@ bool client_networks::waits_for_names(std::uint32_t vni, const network_row& row,
         const auto* link = seen.find(fmt::format("{}{}", prefix, vni));
         return link != nullptr && whose_.find(*link) == nullptr;
     };
+    // What is not there is made, unless it is named.
     const auto* bridge = seen.find(fmt::format("vmbr{}", vni));
-    return is_unknown("vxlan") || is_unknown("vlan") ||
+    const bool is_made = bridge == nullptr || (row.wanted && seen.find(row.wanted->base()) == nullptr);
+    const bool may_be_new = !are_names_known_ || node_.clock().now() < row.wished + longest_for_new_names;
+    return (is_made && may_be_new) || is_unknown("vxlan") || is_unknown("vlan") ||
            (bridge != nullptr && policy::index_of(bridges_.known(), vni) != bridge->index);
 }
 
@@ -113,7 +118,9 @@ std::optional<time_point> client_networks::next_try() const {
     for (const auto& [vni, row] : rows_) {
         // One that waits is seen again when they were read, or then.
         if (row.wanted && row.wish > names_of_) {
-            first = std::min(first.value_or(time_point::max()), row.wished + longest_for_names);
+            const bool may_be_new = node_.clock().now() < row.wished + longest_for_new_names;
+            const duration longest = may_be_new ? longest_for_new_names : longest_for_names;
+            first = std::min(first.value_or(time_point::max()), row.wished + longest);
         }
         if (row.wanted && row.waits_for_note) {
             first = std::min(first.value_or(time_point::max()), *row.waits_for_note + longest_for_note);
@@ -272,8 +279,10 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     row->memory.is_ipv6_off = is_ipv6_off(*row->wanted);
     row->memory.is_forwarding_off = is_forwarding_off(*row->wanted);
     row->memory.is_forwarding_v6_off = is_forwarding_v6_off(*row->wanted);
+    const bool was_refused = row->plan && row->plan->is_refused;
     row->plan = policy::plan_network(*row->wanted, work_.config(), seen, row->memory, whose_);
     const auto plan = *row->plan;
+    wants_names_ = wants_names_ || (plan.is_refused && !was_refused);
     auto said = plan.remarks;
     const bool is_due = row->pause.is_over(node_.clock().now());
     bool has_changed = false;
@@ -491,7 +500,7 @@ async::awaitable<bool> client_networks::sweep(const model::network_state& seen) 
     }
     auto done = co_await work_.carry_out(plan.steps);
     if (done) {
-        is_swept_ = true;
+        is_swept_ = plan.steps.empty();  // else another look tells what stays behind without them
         sweep_pause_.succeeded();
         for (const auto& one : plan.steps) {
             if (const auto* gone = std::get_if<model::delete_link>(&one)) {

@@ -17,6 +17,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pvc::networks {
@@ -60,8 +61,11 @@ public:
     // What the host's own configuration names, as it was when so many wishes had come (wanted_count() of then); empty:
     // it could not be read. Until it could be read once, nothing that was left behind is removed. A network whose links
     // are there and on no record waits until it was looked at after its wish, 3 s at the most: a link may have come
-    // together with what names it.
+    // together with what names it. So does one whose links are not there and would be made (0.2 s at the most, once
+    // names are known): the host's own may be down.
     void set_named(std::optional<std::set<std::string, std::less<>>> names, std::uint64_t wishes);
+    // A network was refused since this was asked last: what stands in its way may be named since, and goes at times.
+    [[nodiscard]] bool take_names_wanted() { return std::exchange(wants_names_, false); }
     // Something has been wanted since the start: what is not wanted may be removed.
     [[nodiscard]] bool is_told() const { return is_told_; }
 
@@ -136,6 +140,7 @@ private:
     std::map<std::uint32_t, policy::machine_bridge> with_machines_;  // by the last look
     bool are_names_known_ = false;
     bool is_names_read_failed_ = false;
+    bool wants_names_ = false;
     std::uint64_t names_of_ = 0;  // wishes that had come before names were read last
     bool is_told_ = false;
     bool is_swept_ = false;

@@ -86,6 +86,9 @@ async::awaitable<bool> link_keeper::settle() {
     }
     if (!has_changed) {
         has_changed = co_await clients_.settle(*seen);
+        if (clients_.take_names_wanted()) {
+            names_due_.notify();
+        }
     }
     changes_in_row_ = has_changed ? changes_in_row_ + 1 : 0;
     // Of what was made now the next look tells the indexes. Where somebody changes links all the time there is no
@@ -238,8 +241,11 @@ async::awaitable<void> link_keeper::follow_names() {
                                       "another look at what this host's configuration names");
             continue;
         }
+        // A network that comes waits for it: only what comes soon after another one waits longer.
+        const time_point next = node_.clock().now() + pause;
         co_await names_due_.wait(async::wait_note::work("a change of client networks"));
-        co_await async::sleep_for(node_.clock(), pause, "what changes together");
+        co_await async::sleep_for(node_.clock(), std::max(next - node_.clock().now(), duration::zero()),
+                                  "what changes together");
     }
 }
 

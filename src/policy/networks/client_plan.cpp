@@ -42,7 +42,7 @@ public:
           lower_(seen.find(links_.lower_name(wanted.type))) {}
 
     network_plan make() {
-        if (call_bridge_again()) {
+        if (call_links_again()) {
             return std::move(plan_);
         }
         if (!is_ours()) {
@@ -103,9 +103,9 @@ private:
         add(model::set_sysctl{fmt::format("net/ipv6/conf/{}/{}", family_and_device, key), std::move(value)});
     }
 
-    bool call_bridge_again();
+    bool call_links_again();
     bool is_ours();
-    [[nodiscard]] std::string why_bridge_is_foreign() const;
+    bool is_free_to_make();
     bool is_number_free();
     [[nodiscard]] bool is_taken_over() const;
     void find_base_of_before();
@@ -152,17 +152,20 @@ private:
     network_plan plan_;
 };
 
-// By the record it is this network's bridge, whatever somebody called it since (README ruling 79): all that machines
-// and rules know is its name.
-bool network_planner::call_bridge_again() {
+// By the record it is this network's bridge, or its base, whatever somebody called it since (README ruling 79): all
+// that machines and rules know is its name.
+bool network_planner::call_links_again() {
     const auto* own = known_.own_bridge > 0 ? seen_.find(known_.own_bridge) : nullptr;
     const bool is_elsewhere = own != nullptr && own != bridge_;
-    auto steps = is_elsewhere ? links_.renames(*own, wanted_.vni) : std::vector<model::network_change>();
-    if (steps.empty()) {
+    plan_.steps = is_elsewhere ? links_.renames(*own, wanted_.vni) : std::vector<model::network_change>();
+    if (!plan_.steps.empty()) {
+        plan_.damage.push_back(fmt::format("{} was called {}", bridge_name_, own->name));
+    } else if (const auto* base = links_.renamed_base(wanted_.vni, wanted_.type)) {
+        add(model::rename_link{base_name_, base->index});
+        plan_.damage.push_back(fmt::format("{} was called {}", base_name_, base->name));
+    } else {
         return false;
     }
-    plan_.steps = std::move(steps);
-    plan_.damage.push_back(fmt::format("{} was called {}", bridge_name_, own->name));
     plan_.next = known_;
     return true;
 }
@@ -214,11 +217,21 @@ bool network_planner::is_ours() {
         }
     }
     if (bridge_ != nullptr && known_.bridge != bridge_->index && known_.own_bridge != bridge_->index) {
-        if (auto why = why_bridge_is_foreign(); !why.empty()) {
+        if (auto why = links_.what_of_others(*bridge_, wanted_); !why.empty()) {
             return refuse(fmt::format("{} is somebody else's: it has {}", bridge_name_, why));
         }
     }
-    return is_number_free();
+    return is_free_to_make() && is_number_free();
+}
+
+// What is there and on record stays this network's own, whoever names it by now.
+bool network_planner::is_free_to_make() {
+    auto why = bridge_ == nullptr ? links_.why_not_made(bridge_name_) : std::string();
+    if (why.empty() && base_ == nullptr) {
+        why = links_.why_base_not_made(wanted_.vni, wanted_.type);
+        plan_.foreign_base = why.empty() ? std::string() : base_name_;
+    }
+    return why.empty() || refuse(std::move(why));
 }
 
 // On record as this network's own, or as one that it uses and that is in its bridge already.
@@ -226,39 +239,6 @@ bool network_planner::is_taken_over() const {
     const auto* known = links_.recorded(*base_);
     const bool is_port = bridge_ != nullptr && base_->master == bridge_->index;
     return known != nullptr && known->index != recorded_base::coming && (known->is_own || is_port);
-}
-
-// Of a bridge that no daemon of this boot has had: one of ours, or of the reference, has its base in it, or nothing but
-// guests and gateways; both make it without STP. Where its base is in it an operator may have changed the rest.
-std::string network_planner::why_bridge_is_foreign() const {
-    if (links_.is_named(bridge_name_)) {
-        return "an entry in the network configuration of this host";
-    }
-    if (base_ != nullptr && base_->master == bridge_->index) {
-        return {};
-    }
-    if (bridge_->has_stp) {
-        return "STP switched on";
-    }
-    if (const auto above = seen_.standing_on(bridge_->index); !above.empty()) {
-        return above.front()->name + " on it";
-    }
-    for (const auto* port : seen_.ports_of(bridge_->index)) {
-        const bool is_other = port->name == other_name_ && links_.is_own_base(*port, wanted_.vni);
-        if (!is_guest_port(*port) && !is_other) {
-            return "the port " + port->name;
-        }
-    }
-    for (const auto& one : seen_.addresses_of(bridge_->index)) {
-        const auto& address = one.address.address;
-        const auto& family = address.is_v4() ? wanted_.ip4 : wanted_.ip6;
-        const auto gateway = is_managed() ? family.gateway_address() : std::nullopt;
-        const bool is_gateway = gateway && gateway->address == address;
-        if (is_given(one) && !is_gateway) {
-            return "the address " + one.address.text();
-        }
-    }
-    return {};
 }
 
 // The kernel has each VLAN of a device, and each VNI of a port, once, whatever its name.
@@ -282,10 +262,12 @@ void network_planner::find_base_of_before() {
     if (base_ == nullptr || lower_ == nullptr || base_->lower == lower_->index) {
         return;
     }
-    if (const auto above = seen_.standing_on(base_->index); !above.empty()) {
+    const auto above = seen_.standing_on(base_->index);
+    const auto why =
+        above.empty() ? links_.why_base_not_made(wanted_.vni, wanted_.type) : above.front()->name + " stands on it";
+    if (!why.empty()) {
         remark(message::network_left_alone, false,
-               fmt::format("{} is not made anew on {}, as {} stands on it", base_name_, lower_->name,
-                           above.front()->name));
+               fmt::format("{} is not made anew on {}, as {}", base_name_, lower_->name, why));
         is_base_left_ = true;
         return;
     }
@@ -305,7 +287,7 @@ void network_planner::find_other_base() {
                fmt::format("{}, of the type that it had before, is used by others and stays", other_name_));
         return;
     }
-    if (!links_.is_own_base(*link, wanted_.vni) && link->master == 0) {
+    if ((!links_.is_own_base(*link, wanted_.vni) || links_.is_named(other_name_)) && link->master == 0) {
         return;  // nothing shows that it was this network's
     }
     other_ = link;
@@ -447,8 +429,8 @@ void network_planner::remove_other_base() {
     if (other_ == nullptr) {
         return;
     }
-    if (!links_.is_own_base(*other_, wanted_.vni)) {
-        add(model::set_master{other_name_, ""});  // it was there before
+    if (!links_.is_own_base(*other_, wanted_.vni) || links_.is_named(other_name_)) {
+        add(model::set_master{other_name_, ""});  // it was there before, or is the host's by now
         return;
     }
     remove_base(*other_);

@@ -45,7 +45,7 @@ public:
     }
 
     void add_base(network_type type) {
-        const auto* link = can_have(vni_, type) ? seen_.find(base_name(vni_, type)) : nullptr;
+        const auto* link = can_have(vni_, type) ? links_.find_base(vni_, type) : nullptr;
         if (link == nullptr || !(links_.is_base(*link, vni_, type) || links_.is_base_of_before(*link, vni_, type))) {
             return;
         }
@@ -54,6 +54,10 @@ public:
             bases_.push_back(link);
         } else if (bridge_ != nullptr && link->master == bridge_->index) {
             used_ = link;
+        }
+        const auto* known = links_.recorded(*link);
+        if (known != nullptr && known->is_own && links_.is_named(link->name)) {
+            named_ = link;
         }
     }
 
@@ -100,6 +104,13 @@ public:
         }
         for (const auto* base : bases_) {
             steps.emplace_back(model::delete_link{base->name});
+        }
+        if (steps.empty() && named_ != nullptr) {  // what else there is goes first
+            into.left.insert(vni_);
+            into.remarks.push_back({message::network_left_alone, false,
+                                    fmt::format("network {} is gone, but the network configuration of this host names "
+                                                "{}, which a node daemon made: it stays",
+                                                vni_, named_->name)});
         }
     }
 
@@ -163,9 +174,10 @@ private:
     const network_link* bridge_;
     int own_bridge_;
     std::vector<const network_link*> bases_;
-    bool is_foreign_ = false;             // the bridge is
-    bool is_named_ = false;               // likewise, by the host's own configuration
-    const network_link* used_ = nullptr;  // a port of the bridge that was there before the network
+    bool is_foreign_ = false;              // the bridge is
+    bool is_named_ = false;                // likewise, by the host's own configuration
+    const network_link* used_ = nullptr;   // a port of the bridge that was there before the network
+    const network_link* named_ = nullptr;  // a base of its own that the host's own configuration names by now
 };
 
 const network_link* seen_base(const model::network_state& seen, std::uint32_t vni, network_type type) {
@@ -293,6 +305,11 @@ network_plan plan_sweep(const std::set<std::uint32_t>& known, const config::node
     for (const auto& [vni, one] : own) {
         numbers.insert(vni);
     }
+    for (const auto& [name, one] : whose.bases) {
+        const auto vlan = model::vni_of(name, "vlan");
+        numbers.insert(vlan ? *vlan : model::vni_of(name, "vxlan").value_or(0));
+    }
+    numbers.erase(0);
     for (const auto vni : numbers) {
         if (!known.contains(vni)) {
             network_remains remains(vni, links, seen, index_of(own, vni));
@@ -370,6 +387,7 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
             }
         }
     }
+    std::ranges::move(links.named_and_not_there(), std::back_inserter(all));
     std::ranges::sort(all);
     return all;
 }

@@ -2,8 +2,11 @@
 
 #include "pvcnoded/base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -40,15 +43,51 @@ std::vector<logical_line> logical_lines(std::string_view text) {
     return lines;
 }
 
+constexpr std::int64_t largest_vlan = 4094;
+
 bool is_word_of_file(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+// What a stanza says of a VLAN.
+struct vlan_stanza {
+    std::string_view name;    // of the link
+    std::string_view device;  // `vlan-raw-device`
+    std::string_view id;      // `vlan-id`
+};
+
+std::string_view without_zeros(std::string_view number) {
+    number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+    return number;
+}
+
+// "bond0.20", as which ifupdown would make it if it were called so; empty: it is no VLAN.
+std::string usual_name(vlan_stanza of) {
+    const auto at = of.name.rfind('.');
+    if (at != std::string_view::npos) {
+        of.device = of.device.empty() ? of.name.substr(0, at) : of.device;
+        of.id = of.id.empty() ? of.name.substr(at + 1) : of.id;
+    } else if (of.id.empty() && of.name.starts_with("vlan")) {
+        of.id = of.name.substr(4);
+    }
+    const auto id = parse_integer(without_zeros(of.id));
+    return of.device.empty() || !id || *id < 1 || *id > largest_vlan ? std::string()
+                                                                     : fmt::format("{}.{}", of.device, *id);
 }
 
 }  // namespace
 
 ifupdown_file parse_ifupdown(std::string_view text) {
     ifupdown_file out;
-    for (const auto& line : logical_lines(text)) {
+    vlan_stanza vlan;
+    const auto end_stanza = [&] {
+        const auto was = vlan.name;
+        if (auto name = usual_name(std::exchange(vlan, {})); !name.empty() && name != was) {
+            out.names.push_back(std::move(name));
+        }
+    };
+    const auto lines = logical_lines(text);
+    for (const auto& line : lines) {
         const auto words = split_blanks(line.text);
         if (words.size() < 2 || words[0].starts_with('#')) {
             continue;
@@ -68,12 +107,19 @@ ifupdown_file parse_ifupdown(std::string_view text) {
             add_names(rest);
         } else if (words[0] == "iface") {
             add_names(rest.first(1));
+            end_stanza();
+            vlan.name = rest.front().substr(0, rest.front().find(':'));
+        } else if (words[0] == "vlan-raw-device" || words[0] == "vlan_raw_device") {
+            vlan.device = rest.front();
+        } else if (words[0] == "vlan-id" || words[0] == "vlan_id") {
+            vlan.id = rest.front();
         } else if (words[0] == "source") {
             add_sources(out.sources);
         } else if (words[0] == "source-directory") {
             add_sources(out.folders);
         }
     }
+    end_stanza();
     return out;
 }
 

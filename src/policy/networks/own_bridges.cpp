@@ -101,10 +101,13 @@ bool add_line(own_bridges& to, own_bases& bases, host_ports* ports, further_note
 }  // namespace
 
 const recorded_base* whose_links::find(const model::network_link& link) const {
-    const auto found = bases.find(link.name);
+    auto found = bases.find(link.name);
     const bool is_it =
         found != bases.end() && (found->second.index == link.index || found->second.index == recorded_base::coming);
-    return is_it ? &found->second : nullptr;
+    if (!is_it) {  // somebody may have called it otherwise
+        found = std::ranges::find_if(bases, [&](const auto& one) { return one.second.index == link.index; });
+    }
+    return found != bases.end() ? &found->second : nullptr;
 }
 
 int index_of(const own_bridges& all, std::uint32_t vni) {
@@ -140,8 +143,11 @@ own_bases bases_after_look(const own_bases& before, const own_bases& taken, cons
         if (entry.index == recorded_base::coming) {
             return link == nullptr && !taken.contains(name);
         }
-        const bool is_let_go = link != nullptr && !entry.is_own && link->master == 0 && !taken.contains(name);
-        return link == nullptr || link->index != entry.index || is_let_go;
+        // What is its own stays that by any name.
+        const auto* it =
+            entry.is_own || (link != nullptr && link->index == entry.index) ? seen.find(entry.index) : nullptr;
+        const bool is_let_go = it != nullptr && !entry.is_own && it->master == 0 && !taken.contains(name);
+        return it == nullptr || is_let_go;
     });
     return now;
 }

@@ -253,6 +253,120 @@ std::string own_links::why_kept_bridge(const model::network_link& bridge, std::u
     return {};
 }
 
+// One of ours, or of the reference, has its base in it, or nothing but guests and gateways; both make it without STP.
+// Where its base is in it an operator may have changed the rest.
+std::string own_links::what_of_others(const model::network_link& bridge, const model::client_network& wanted) const {
+    if (is_named(bridge.name)) {
+        return "an entry in the network configuration of this host";
+    }
+    const auto* base = seen_.find(wanted.base());
+    if (base != nullptr && base->master == bridge.index) {
+        return {};
+    }
+    if (bridge.has_stp) {
+        return "STP switched on";
+    }
+    if (const auto above = seen_.standing_on(bridge.index); !above.empty()) {
+        return above.front()->name + " on it";
+    }
+    const auto other_name = base_name(wanted.vni, other_type(wanted.type));
+    for (const auto* port : seen_.ports_of(bridge.index)) {
+        const bool is_other = port->name == other_name && is_own_base(*port, wanted.vni);
+        if (!is_guest_port(*port) && !is_other) {
+            return "the port " + port->name;
+        }
+    }
+    for (const auto& one : seen_.addresses_of(bridge.index)) {
+        const auto& address = one.address.address;
+        const auto& family = address.is_v4() ? wanted.ip4 : wanted.ip6;
+        const auto gateway = wanted.type == model::network_type::managed ? family.gateway_address() : std::nullopt;
+        const bool is_gateway = gateway && gateway->address == address;
+        if (is_given(one) && !is_gateway) {
+            return "the address " + one.address.text();
+        }
+    }
+    return {};
+}
+
+std::vector<std::string> own_links::names_of_trunk() const {
+    std::vector<std::string> names;
+    if (const auto& name = lower_name(model::network_type::bridged); !name.empty()) {
+        names.push_back(name);
+        if (const auto* link = seen_.find_by_any_name(name)) {
+            names.push_back(link->name);
+            names.insert(names.end(), link->alt_names.begin(), link->alt_names.end());
+        }
+    }
+    return names;
+}
+
+std::string own_links::why_not_made(const std::string& name) const {
+    return is_named(name) ? name +
+                                " is a link of this host's own: the network configuration of this host names it, "
+                                "whether it is up or not"
+                          : std::string();
+}
+
+// Which number of which device is written out, so that no pattern counts: "/bond0*" would be all of them.
+std::string own_links::why_base_not_made(std::uint32_t vni, model::network_type type) const {
+    auto why = why_not_made(base_name(vni, type));
+    if (!why.empty() || type != model::network_type::bridged) {
+        return why;
+    }
+    for (const auto& device : names_of_trunk()) {
+        const auto name = fmt::format("{}.{}", device, vni);
+        if (whose_.named.contains(name)) {
+            return fmt::format(
+                "VLAN {} of {} is this host's own: the network configuration of this host names {}, "
+                "whether it is up or not",
+                vni, device, name);
+        }
+    }
+    return {};
+}
+
+std::vector<std::string> own_links::named_and_not_there() const {
+    constexpr std::array<std::string_view, 3> prefixes{"vmbr", "vxlan", "vlan"};
+    std::vector<std::string> all;
+    std::vector<std::string> numbers;
+    const auto trunks = names_of_trunk();
+    for (const auto& name : whose_.named) {
+        if (seen_.find_by_any_name(name) != nullptr || is_name_of_host(name)) {
+            continue;
+        }
+        const auto at = name.rfind('.');
+        if (std::ranges::any_of(prefixes, [&](auto prefix) { return model::vni_of(name, prefix).has_value(); })) {
+            all.push_back(name + " (the network configuration of this host names it; it is not there)");
+        } else if (at != std::string::npos && std::ranges::find(trunks, name.substr(0, at)) != trunks.end()) {
+            numbers.push_back(name);
+        }
+    }
+    if (!numbers.empty()) {
+        all.push_back(fmt::format("VLANs of {} (the network configuration of this host names {}; not there)",
+                                  trunks.front(), join(numbers, ", ")));
+    }
+    return all;
+}
+
+const model::network_link* own_links::find_base(std::uint32_t vni, model::network_type type) const {
+    const auto name = base_name(vni, type);
+    if (const auto* link = seen_.find(name)) {
+        return link;
+    }
+    const auto known = whose_.bases.find(name);
+    const bool is_own = known != whose_.bases.end() && known->second.is_own;
+    const auto* link = is_own && known->second.index > 0 ? seen_.find(known->second.index) : nullptr;
+    return link != nullptr && has_number(*link, vni, type) && !is_of_host(*link) ? link : nullptr;
+}
+
+const model::network_link* own_links::renamed_base(std::uint32_t vni, model::network_type type) const {
+    const auto name = base_name(vni, type);
+    const auto* link = can_have(vni, type) ? find_base(vni, type) : nullptr;
+    const bool stays = link == nullptr || link->name == name || is_named(link->name) || is_named(name) ||
+                       called(name) != nullptr || is_name_of_host(name);
+    return stays ? nullptr : link;
+}
+
 const model::network_link* own_links::called(std::string_view name) const {
     const auto* link = seen_.find_by_any_name(name);
     return link == nullptr || link->name == name ? nullptr : link;
@@ -268,11 +382,11 @@ std::vector<model::network_change> own_links::renames(const model::network_link&
     const auto name = bridge_name(vni);
     const auto* other = seen_.find(name);
     std::vector<model::network_change> steps;
-    if (!is_bridge(own) || is_named(own.name) || called(name) || is_name_of_host(name)) {
+    if (!is_bridge(own) || is_named(own.name) || is_named(name) || called(name) || is_name_of_host(name)) {
         return steps;
     }
     if (other != nullptr) {
-        if (network_of(*other) <= vni || is_named(name)) {
+        if (network_of(*other) <= vni) {
             return steps;
         }
         steps.emplace_back(model::rename_link{fmt::format("own{}", other->index), other->index});

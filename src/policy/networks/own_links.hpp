@@ -74,6 +74,21 @@ public:
     // Why one with its base, of a network that is not there, was not left by a node daemon: the primary gives addresses
     // to bridges of managed networks alone, and no daemon makes routes over them. "": nothing shows that.
     [[nodiscard]] std::string why_kept_bridge(const model::network_link& bridge, std::uint32_t vni) const;
+    // Of a bridge that no daemon of this boot has had: what shows that it is not this network's: "STP switched on"; "":
+    // nothing.
+    [[nodiscard]] std::string what_of_others(const model::network_link& bridge,
+                                             const model::client_network& wanted) const;
+    // Why a link of this name is not made where it is not there: the host's own configuration names it, and makes it
+    // with the next ifup. "": it does not.
+    [[nodiscard]] std::string why_not_made(const std::string& name) const;
+    // Likewise of the base of a network: or it names another VLAN of that number, of which a device has one.
+    [[nodiscard]] std::string why_base_not_made(std::uint32_t vni, model::network_type type) const;
+    // What it names of names and numbers that a client network may want, and that is not there.
+    [[nodiscard]] std::vector<std::string> named_and_not_there() const;
+    // The base of this network by its name, or by the record, whatever it is called by now; null: it is not there.
+    [[nodiscard]] const model::network_link* find_base(std::uint32_t vni, model::network_type type) const;
+    // The network's own base that somebody called otherwise, if it can have its name again; null: there is none.
+    [[nodiscard]] const model::network_link* renamed_base(std::uint32_t vni, model::network_type type) const;
     // It goes with its network: recorded as made or adopted, or one that a daemon of the other kind made, whose only
     // role is to be a port of the network's bridge.
     [[nodiscard]] bool is_own_base(const model::network_link& base, std::uint32_t vni) const;
@@ -95,6 +110,8 @@ public:
 private:
     [[nodiscard]] static bool has_number(const model::network_link& link, std::uint32_t vni, model::network_type type);
     void add_host_link(const model::network_link* link);
+    // The device of bridged networks, by all its names.
+    [[nodiscard]] std::vector<std::string> names_of_trunk() const;
 
     const config::node_config& config_;
     const model::network_state& seen_;

@@ -1,4 +1,5 @@
 """What a host has on a device goes to the bridge of which the device becomes a port, on the real kernel: as it was, and never lost."""
+import os
 import random
 import time
 
@@ -128,3 +129,57 @@ def hands_of_others(lab):
         node.enter('ip', *words.split())
     lab.await_log(node, 'this is over: this host takes no packets for')
     lab.await_beats(node, 2)
+
+
+@scenario('README ruling 79: what ifupdown names and is not up is not made for a client network, before a start or after it', limit=90)
+def named_and_down(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    os.makedirs(os.path.join(node.folder, 'etc', 'network'))
+    with open(os.path.join(node.folder, 'etc', 'network', 'interfaces'), 'w') as file:
+        file.write('auto vxlan1001\niface vxlan1001 inet manual\nauto vmbr1002\niface vmbr1002 inet manual\n')
+    for vni in (1001, 1002, 1003):
+        network.create(lab.client, vni, **network.managed(vni - 1000))
+    text = node.execute('--check-config', '--against-host')[1]
+    for name in ('vxlan1001', 'vmbr1002'):
+        check(f'{name} (the network configuration of this host names it; it is not there)' in text, text)
+    start(lab, node)
+    one_primary(lab, [node])
+    soon(lab, node, lambda view: view.on('vmbr1003') == ['10.1.3.1/24'], 'the gateway of the network that nobody names')
+    for vni, name in ((1001, 'vxlan1001'), (1002, 'vmbr1002')):
+        lab.await_log(node, f'network {vni}: {name} is a link of this host\'s own: the network configuration of this host names it, whether it is up or not')
+
+    def nothing_is_made(when):
+        for vni in (1001, 1002):
+            for kind in ('vxlan', 'vmbr'):
+                check(not View(node).has(f'{kind}{vni}'), f'{when}: {kind}{vni} was made')
+    nothing_is_made('after the start')
+    # ifup, ifdown, ifup; another start between them.
+    up = ('link add vxlan1001 mtu 1450 type vxlan id 1001 dev ens4 dstport 4789', 'address add 10.50.3.1/24 dev vxlan1001', 'link set vxlan1001 up')
+    for with_restart in (False, True):
+        for words in up:
+            node.enter('ip', *words.split())
+        lab.await_beats(node, 1)
+        if with_restart:
+            node.daemon.kill()
+            node.daemon.wait(10)
+        node.enter('ip', 'link', 'delete', 'vxlan1001')
+        if with_restart:
+            node.start()
+        lab.await_beats(node, 2)
+        nothing_is_made(f'after ifdown, restarted: {with_restart}')
+    for words in up:
+        node.enter('ip', *words.split())
+    # The daemon's own base by another name has its own again, and its network its gateway.
+    index = View(node).index('vxlan1003')
+    for words in ('vxlan1003 down', 'vxlan1003 name foo1', 'foo1 up'):
+        node.enter('ip', 'link', 'set', *words.split())
+    soon(lab, node, lambda view: view.has('vxlan1003') and view.index('vxlan1003') == index and view.ports('vmbr1003') == ['vxlan1003'] and view.on('vmbr1003') == ['10.1.3.1/24'], 'the name of vxlan1003')
+    check('vxlan1003 was called foo1' in node.log(), node.log())
+    for vni in (1001, 1002, 1003):
+        network.remove(lab.client, vni)
+    soon(lab, node, lambda view: not view.has('vmbr1003') and not view.has('vxlan1003'), 'the network goes')
+    lab.await_beats(node, 2)
+    equal(View(node).on('vxlan1001'), ['10.50.3.1/24'], 'the address of the host')
+    check(View(node).links['vxlan1001'].get('master') is None, 'vxlan1001 is in a bridge')

@@ -54,6 +54,59 @@ TEST_F(whose_links_test, what_the_hosts_configuration_names_is_no_networks) {
     EXPECT_NE(link(hv1, "vlan401"), "gone") << "and stays behind";
 }
 
+// It is the host's whether it is up or not: ifup is to find its place free.
+TEST_F(whose_links_test, what_is_named_and_not_there_is_not_made) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/etc/network/interfaces"] =
+        "auto vlan400\niface vlan400 inet manual\n  vlan-raw-device ens7\nauto lan\niface lan inet manual\n"
+        "  vlan-id 402\n  vlan-raw-device ens7\nauto vmbr403\niface vmbr403 inet manual\n";
+    for (const int vni : {400, 402}) {
+        put_network(vni, {{"/nettype", "bridged"}});
+    }
+    put_network(403);
+    start(hv1);
+    const auto nothing_of = [&](int vni) {
+        return link(hv1, fmt::format("vlan{}", vni)) == "gone" && link(hv1, fmt::format("vxlan{}", vni)) == "gone" &&
+               link(hv1, fmt::format("vmbr{}", vni)) == "gone";
+    };
+    beat(10s);
+    for (const int vni : {400, 402, 403}) {
+        EXPECT_TRUE(nothing_of(vni)) << vni << hv1.log();
+    }
+    EXPECT_EQ(hv1.times_logged("network 400: vlan400 is a link of this host's own: the network configuration of this "
+                               "host names it, whether it is up or not"),
+              1U)
+        << hv1.log();
+    EXPECT_TRUE(hv1.logged("network 402: VLAN 402 of ens7 is this host's own")) << hv1.log();
+    EXPECT_TRUE(hv1.logged("network 403: vmbr403 is a link of this host's own")) << hv1.log();
+    // It comes, and goes for a moment.
+    const model::make_vlan again{"vlan400", "ens7", 400};
+    ASSERT_TRUE(hv1.kernel.apply(again));
+    hv1.kernel.add("vlan400", "192.0.2.10/24");
+    beat(5s);
+    hv1.kernel.remove_device("vlan400");
+    beat(5s);
+    EXPECT_TRUE(nothing_of(400)) << hv1.log();
+    for (const int vni : {400, 402, 403}) {
+        remove_network(vni);
+    }
+    // The stanza is written just before a network that has no link yet, or beside what stands in the way of one.
+    hv1.host.files["/etc/network/interfaces"] = "iface vlan404 inet manual\n";
+    put_network(404, {{"/nettype", "bridged"}});
+    put_network(405, {{"/nettype", "bridged"}});
+    beat(5s);
+    EXPECT_TRUE(nothing_of(404)) << hv1.log();
+    EXPECT_NE(link(hv1, "vlan405"), "gone");
+    hv1.host.files["/etc/network/interfaces"] = "iface vlan404 inet manual\niface vlan405 inet manual\n";
+    hv1.kernel.remove_device("vlan405");
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"vlan405", "ens7", 405}));
+    hv1.kernel.add("vlan405", "192.0.2.11/24");
+    beat(5s);
+    hv1.kernel.remove_device("vlan405");
+    beat(5s);
+    EXPECT_EQ(link(hv1, "vlan405"), "gone") << hv1.log();
+}
+
 // In any part of a path, as interfaces(5) has them.
 TEST_F(whose_links_test, what_files_name_that_a_pattern_sources_is_no_networks) {
     auto& hv1 = add_networked();

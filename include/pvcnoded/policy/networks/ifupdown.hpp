@@ -18,7 +18,9 @@ struct ifupdown_source {
 };
 
 struct ifupdown_file {
-    std::vector<std::string> names;        // of `auto`, `allow-*`, `iface`; without what follows a colon
+    // Of `auto`, `allow-*`, `iface`; without what follows a colon. A VLAN that is called otherwise also as "bond0.20",
+    // by its device and number (`vlan-raw-device`, `vlan-id`): the kernel has each once.
+    std::vector<std::string> names;
     std::vector<ifupdown_source> sources;  // files; any part of a path may be a pattern
     std::vector<ifupdown_source> folders;  // each file in them whose name is of letters, digits, - and _; likewise
 

@@ -384,7 +384,8 @@ private:
                        fmt::format("network {} is not set up", one.vni));
                 continue;
             }
-            expect(was_there || seen.find(name) == nullptr,
+            const bool has_base = before_.contains("link " + base) || seen.find(base) == nullptr;
+            expect(has_base && (was_there || seen.find(name) == nullptr),
                    fmt::format("network {} was made although a link of its name is the host's own", one.vni));
             expect(node().logged(fmt::format("network {}: ", one.vni)),
                    fmt::format("nobody said why network {} is refused", one.vni));

@@ -148,7 +148,11 @@ private:
     void draw_stanzas() {
         add({.name = "vxlan65", .kind = "vxlan", .on = host_.cluster, .number = 65, .mtu = 1450});
         claim(65, true);
-        host_.files["/etc/network/interfaces"] += "source sites/*/*.conf\nauto vmbr66\niface vmbr66 inet manual\n";
+        claim(66, true);  // ifup is to find the place of vmbr66 and vxlan67 free
+        claim(67, true);
+        host_.files["/etc/network/interfaces"] +=
+            "source sites/*/*.conf\nauto vmbr66\niface vmbr66 inet manual\n"
+            "iface vxlan67 inet manual\n";
         host_.files["/etc/network/sites/north/own.conf"] = "auto vxlan65\niface vxlan65 inet manual\n";
         kind("stanzas by a pattern of folders, and of what is not up");
     }

@@ -199,6 +199,53 @@ TEST(damaged_by_hand, bridges_that_exchanged_their_names_get_them_back) {
     EXPECT_EQ(host.heal(), "");
 }
 
+// As its bridge: index, number, device and place are what the record has.
+TEST(damaged_by_hand, a_base_that_somebody_called_otherwise_gets_its_name_back) {
+    for (const bool is_managed : {true, false}) {
+        auto words = network_words::all_on("eth0");
+        words.bridge_device = "eth0";
+        const auto config = config_of(words);
+        auto kernel = bare_host({"eth0"});
+        settle(kernel, config);
+        auto wanted = managed(7);
+        wanted.type = is_managed ? model::network_type::managed : model::network_type::bridged;
+        network_memory memory;
+        settle(kernel, wanted, config, memory);
+        const auto base = wanted.base();
+        const int index = kernel.link(base).index;
+        whose_links whose;
+        whose.bases = {{base, {index, true}}};
+        kernel.apply(model::rename_link{"foo1", index});
+        EXPECT_EQ(bases_after_look(whose.bases, {}, kernel.state()), whose.bases);
+        const auto plan = plan_network(wanted, config, kernel.state(), memory, whose);
+        EXPECT_FALSE(plan.is_refused) << remarks_of(plan.remarks);
+        EXPECT_EQ(plan.damage, std::vector<std::string>{base + " was called foo1"});
+        EXPECT_EQ(steps_of(plan), "call link " + std::to_string(index) + " " + base + " again\n");
+        // With its network it goes, whatever it is called, and with the bridge that it is in.
+        auto gone = kernel;
+        carry_out(gone, plan_removal(7, config, gone.state(), gone.link("vmbr7").index, whose));
+        EXPECT_FALSE(gone.has("foo1") || gone.has("vmbr7"));
+        auto swept = kernel;
+        swept.remove("vmbr7");
+        carry_out(swept, plan_sweep({}, config, swept.state(), {}, whose));
+        EXPECT_FALSE(swept.has("foo1"));
+        // Not what the host's own files name, one that is only used, or another link.
+        for (const std::string& name : {std::string("foo1"), base}) {
+            auto named = whose;
+            named.named = {name};
+            EXPECT_TRUE(plan_network(wanted, config, kernel.state(), memory, named).is_refused) << name;
+        }
+        for (const auto& other : {recorded_base{index, false}, recorded_base{index + 50, true}}) {
+            whose_links of_others;
+            of_others.bases = {{base, other}};
+            EXPECT_TRUE(plan_network(wanted, config, kernel.state(), memory, of_others).is_refused);
+        }
+        carry_out(kernel, plan);
+        EXPECT_EQ(kernel.link(base).index, index);
+        EXPECT_EQ(steps_of(plan_network(wanted, config, kernel.state(), plan.next, whose)), "");
+    }
+}
+
 TEST(damaged_by_hand, a_bridge_by_another_name_goes_with_its_network) {
     renamed_bridges host({7, 8});
     host.call("mine", 7);

@@ -208,4 +208,123 @@ TEST(foreign_bridges, a_bridge_with_a_link_on_it_is_somebodys) {
     }
 }
 
+// README ruling 79: what the host's own files name is the host's, whether it is up or not, and ifup makes it again.
+struct named_host {
+    config::node_config config = config_of(client_words());
+    toy_kernel kernel = host_of(config);
+    whose_links whose{};
+    network_memory memory{};
+
+    explicit named_host(const std::set<std::string, std::less<>>& names) { whose.named = names; }
+    // What a look does, and the record after it.
+    network_plan look(const model::client_network& wanted) {
+        auto plan = plan_network(wanted, config, kernel.state(), memory, whose);
+        carry_out(kernel, plan);
+        if (!plan.is_refused) {
+            memory = plan.next;
+            whose.bases = bases_after_look(whose.bases, plan.bases, kernel.state());
+            memory.own_bridge = kernel.has(wanted.bridge()) ? kernel.link(wanted.bridge()).index : 0;
+        }
+        return plan;
+    }
+};
+
+TEST(named_links, of_what_is_named_and_not_there_nothing_is_made) {
+    const std::string is_named =
+        " is a link of this host's own: the network configuration of this host names it, whether it is up or not\n";
+    const struct {
+        std::string name;
+        bool is_managed;
+        std::string why;
+    } rows[] = {
+        {"vlan400", false, "vlan400" + is_named},
+        {"vmbr400", false, "vmbr400" + is_named},
+        {"vxlan400", true, "vxlan400" + is_named},
+        {"vmbr400", true, "vmbr400" + is_named},
+        {"/vxlan4*", true, "vxlan400" + is_named},
+        {"eth0.400", false,
+         "VLAN 400 of eth0 is this host's own: the network configuration of this host names eth0.400, whether it is up "
+         "or not\n"},
+    };
+    for (const auto& row : rows) {
+        named_host host({row.name});
+        const auto before = host.kernel.state();
+        const auto plan = host.look(row.is_managed ? managed(400) : bridged(400));
+        EXPECT_TRUE(plan.is_refused) << row.name;
+        EXPECT_EQ(remarks_of(plan.remarks), "error network-refused: network 400: " + row.why);
+        EXPECT_EQ(host.kernel.state(), before) << row.name;
+    }
+    for (const std::string none : {"eth1.400", "eth0.40", "vlan401", "/eth0*", "vlan400.5"}) {
+        EXPECT_FALSE(named_host({none}).look(bridged(400)).is_refused) << none;
+    }
+    EXPECT_FALSE(named_host({"vlan400", "eth0.400"}).look(managed(400)).is_refused);
+    EXPECT_FALSE(named_host({"vxlan400"}).look(bridged(400)).is_refused);
+}
+
+// The record says that it is the network's: guests keep it. Once it is gone it is the host's.
+TEST(named_links, what_is_there_by_the_record_stays_and_is_not_made_again) {
+    for (const std::string name : {"vlan400", "eth0.400", "vmbr400"}) {
+        named_host host({});
+        host.look(bridged(400));
+        host.look(bridged(400));
+        host.whose.named = {name};
+        EXPECT_FALSE(host.look(bridged(400)).is_refused) << name;
+        EXPECT_EQ(steps_of(host.look(bridged(400))), "") << name;
+        host.kernel.remove(name == "vmbr400" ? "vmbr400" : "vlan400");
+        const auto plan = host.look(bridged(400));
+        EXPECT_TRUE(plan.is_refused && plan.steps.empty()) << name << steps_of(plan);
+    }
+}
+
+// Nor on another device, or with another type.
+TEST(named_links, what_is_named_since_is_not_taken_away_either) {
+    named_host moved({});
+    moved.look(bridged(400));
+    moved.look(bridged(400));
+    moved.whose.named = {"vlan400"};
+    auto others = client_words();
+    others.bridge_device = "eth3";
+    moved.config = config_of(others);
+    const auto kept = moved.look(bridged(400));
+    EXPECT_EQ(steps_of(kept).find("delete"), std::string::npos);
+    EXPECT_NE(
+        remarks_of(kept.remarks).find("vlan400 is not made anew on eth3, as vlan400 is a link of this host's own"),
+        std::string::npos);
+    named_host other({});
+    other.look(bridged(400));
+    other.look(bridged(400));
+    other.whose.named = {"vlan400"};
+    other.look(managed(400));
+    EXPECT_EQ(other.kernel.master_of("vlan400"), "");
+    EXPECT_EQ(other.kernel.master_of("vxlan400"), "vmbr400");
+    EXPECT_FALSE(other.look(managed(400)).is_refused);
+}
+
+TEST(named_links, a_base_that_stays_behind_is_told_of) {
+    named_host host({});
+    host.look(bridged(400));
+    host.look(bridged(400));
+    host.whose.named = {"vlan400"};
+    carry_out(host.kernel, plan_removal(400, host.config, host.kernel.state(), host.memory.own_bridge, host.whose));
+    EXPECT_FALSE(host.kernel.has("vmbr400"));
+    EXPECT_TRUE(host.kernel.has("vlan400"));
+    const auto plan = plan_removal(400, host.config, host.kernel.state(), 0, host.whose);
+    EXPECT_TRUE(plan.steps.empty());
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "warning network-left-alone: network 400 is gone, but the network configuration of this host names "
+              "vlan400, which a node daemon made: it stays\n");
+    EXPECT_EQ(plan_sweep({}, host.config, host.kernel.state(), {}, host.whose).left, (std::set<std::uint32_t>{400}));
+    host.whose.named.clear();
+    carry_out(host.kernel, plan_sweep({}, host.config, host.kernel.state(), {}, host.whose));
+    EXPECT_FALSE(host.kernel.has("vlan400"));
+}
+
+TEST(named_links, against_host_lists_what_is_not_there) {
+    const named_host host({"vxlan7", "vmbr8", "eth0.20", "eth0.30", "eth1.40", "lo", "eth2"});
+    EXPECT_EQ(foreign_links(host.config, host.kernel.state(), {}, host.whose),
+              (words{"VLANs of eth0 (the network configuration of this host names eth0.20, eth0.30; not there)",
+                     "vmbr8 (the network configuration of this host names it; it is not there)",
+                     "vxlan7 (the network configuration of this host names it; it is not there)"}));
+}
+
 }  // namespace pvc::policy
