@@ -92,6 +92,9 @@ async::awaitable<said::any> fence_run::read(bool counts_coordinators) {
     out.sent = first;
     out.has_lock = !own.empty() && got[lock_child].has_value();
     out.in_maintenance = got[maintenance] && model::parse_maintenance(got[maintenance]->data);
+    if (got[maintenance]) {
+        out.maintenance = {.created = got[maintenance]->stat.czxid, .version = got[maintenance]->stat.version};
+    }
     if (counts_coordinators) {
         out.majority_stays = tools_.ground.majority_stays_without(machine_.node, coordinators_in(others, got), asked);
     }

@@ -223,6 +223,13 @@ fence_step fence_attempt::end_unseen() {
 
 // ---- what a read shows ----------------------------------------------------------------------------------------------
 
+bool fence_said::may_have_been_on(const maintenance_key& then, const maintenance_key& now) {
+    if (now.created == then.created) {
+        return now.version > then.version + 1;
+    }
+    return then.created != 0 || now.version > 0;  // a new key says `False` with its first write
+}
+
 bool fence_attempt::stands(const victim_seen& seen) const {
     return seen.state_id == mark_id && seen.heartbeat_id == heartbeat_id;
 }
@@ -248,6 +255,13 @@ fence_step fence_attempt::judge(context& c, const fence_said::read& said) {
     const bool is_under_way = is_off_sent || is_proven() || is_fenced || has_word || origin == fence_origin::recovering;
     if (said.in_maintenance && !is_under_way) {
         return finish(c, fence_end::abandoned, "maintenance mode is on");
+    }
+    // Who set it between two throws wanted to save a node that hangs, also if he has taken it back since.
+    if (!maintenance) {
+        maintenance = said.maintenance;
+    }
+    if (!is_under_way && fence_said::may_have_been_on(*maintenance, said.maintenance)) {
+        return finish(c, fence_end::abandoned, "maintenance mode was on for a while, or was written to be off again");
     }
     return stands(*said.victim) ? go_on(c, said) : judge_moved(c, *said.victim);
 }

@@ -124,6 +124,18 @@ TEST_F(fencer, maintenance_ends_a_fence_before_its_first_off) {
     EXPECT_EQ(state(), "fenced") << hv1.log();
 }
 
+TEST_F(fencer, maintenance_that_no_read_falls_into_ends_a_fence_before_its_first_off) {
+    sim_node& hv1 = start();
+    dead_for(50s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    ensemble.put("/config/maintenance", "True");
+    ensemble.put("/config/maintenance", "False");
+    dead_for(30s);
+    EXPECT_EQ(offs(), std::vector<std::string>()) << hv1.log();
+    dead_for(5min);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+}
+
 // Ruling 46.
 TEST_F(fencer, without_a_record_nobody_is_switched_off) {
     sim_node& hv1 = start();

@@ -157,6 +157,7 @@ struct fence_attempt {
     time_point soft_until{};
     time_point look_until{};
     std::optional<time_point> unread_until{};
+    std::optional<fence_said::maintenance_key> maintenance{};  // as the first read showed it
     std::vector<uuid> left{};
     fence_end end = fence_end::abandoned;
     std::uint32_t asked = 0;

@@ -130,6 +130,16 @@ using any = std::variant<nothing, change, guarded_read, write, power, record, re
 
 namespace fence_said {
 
+// What a read shows of `/config/maintenance` beside its value.
+struct maintenance_key {
+    std::int64_t created = 0;  // by which transaction; 0: there is no such key
+    std::int32_t version = 0;
+    friend bool operator==(const maintenance_key&, const maintenance_key&) = default;
+};
+// Whether maintenance may have been on between two reads that both say that it is off: to set it and to take it back
+// are two writes. One who writes `False` twice ends a fence, too, which only begins anew.
+[[nodiscard]] bool may_have_been_on(const maintenance_key& then, const maintenance_key& now);
+
 struct woken {  // nothing was answered; also at the beginning
     friend bool operator==(const woken&, const woken&) = default;
 };
@@ -137,6 +147,7 @@ struct read {
     std::optional<victim_seen> victim{};  // empty: nobody could be asked
     bool has_lock = false;
     bool in_maintenance = false;
+    maintenance_key maintenance{};
     bool majority_stays = false;  // detection.hpp, majority_at::before_power_off; where it was asked for
     boot_time sent{};
     friend bool operator==(const read&, const read&) = default;

@@ -69,6 +69,38 @@ TEST(fence_attempt, AC48_maintenance_ends_it_until_the_first_off) {
     EXPECT_EQ(late.done.back(), "done");
 }
 
+// 10.2: that it became true is what counts, and no read need fall into that time.
+TEST(fence_attempt, maintenance_that_is_set_and_taken_back_between_two_throws_ends_it) {
+    fence_play early;
+    early.at(52, [&] { early.maintenance.version += 2; });
+    EXPECT_EQ(early.run(), (lines{"35 begin its record", "35 write dead", "abandoned"}));
+    EXPECT_EQ(early.second(), 55);
+    fence_play late;
+    late.command_time = 2s;
+    late.at(66, [&] { late.maintenance.version += 2; });
+    late.run();
+    EXPECT_EQ(late.done.back(), "done") << "the first off was sent";
+    fence_play told_off;
+    told_off.is_told_off(20);
+    told_off.obeys_off = false;
+    told_off.at(21, [&] { told_off.maintenance.version += 2; });
+    told_off.at(70, [&] { told_off.obeys_off = true; });
+    told_off.run();
+    EXPECT_EQ(told_off.done.back(), "done") << "likewise";
+}
+
+TEST(fence_attempt, maintenance_was_not_on_between_reads_that_are_one_write_apart) {
+    using fence_said::may_have_been_on;
+    EXPECT_FALSE(may_have_been_on({.created = 3, .version = 4}, {.created = 3, .version = 4}));
+    EXPECT_FALSE(may_have_been_on({.created = 3, .version = 4}, {.created = 3, .version = 5}));
+    EXPECT_TRUE(may_have_been_on({.created = 3, .version = 4}, {.created = 3, .version = 6}));
+    EXPECT_FALSE(may_have_been_on({}, {}));
+    EXPECT_FALSE(may_have_been_on({}, {.created = 9, .version = 0}));
+    EXPECT_TRUE(may_have_been_on({}, {.created = 9, .version = 1}));
+    EXPECT_TRUE(may_have_been_on({.created = 3, .version = 4}, {.created = 9, .version = 0})) << "deleted meanwhile";
+    EXPECT_TRUE(may_have_been_on({.created = 3, .version = 4}, {})) << "likewise";
+}
+
 TEST(fence_attempt, AC49_AC50_a_node_that_is_back_passes) {
     for (const bool writes_run : {true, false}) {
         fence_play p;

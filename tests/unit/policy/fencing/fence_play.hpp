@@ -25,6 +25,7 @@ public:
     fence_seen seen;
     victim_seen victim;
     bool in_maintenance = false;
+    fence_said::maintenance_key maintenance{.created = 3, .version = 4};
     bool is_no_board = false;  // that can be asked
     bool majority_stays = true;
     bool is_disk_good = true;
@@ -164,6 +165,7 @@ private:
             fence_said::read said{.victim = is_store_there ? std::optional(victim) : std::nullopt,
                                   .has_lock = seen.has_lock,
                                   .in_maintenance = in_maintenance,
+                                  .maintenance = maintenance,
                                   .majority_stays = majority_stays && read->counts_coordinators,
                                   .sent = boot_time(now.time_since_epoch())};
             step = resume(said, number);
