@@ -322,6 +322,24 @@ std::string own_links::why_base_not_made(std::uint32_t vni, model::network_type 
                 vni, device, name);
         }
     }
+    return why_taken_above(vni);
+}
+
+// A device takes the packets of its own VLANs before the bridge or bond sees them that it is a port of.
+std::string own_links::why_taken_above(std::uint32_t vni) const {
+    constexpr int deepest = 8;  // as the kernel nests links
+    const auto* device = seen_.find_by_any_name(lower_name(model::network_type::bridged));
+    for (int depth = 0; device != nullptr && device->master != 0 && depth < deepest; ++depth) {
+        const auto* above = seen_.find(device->master);
+        for (const auto& link : seen_.links()) {
+            if (above != nullptr && link.kind == "vlan" && link.lower == above->index && link.vlan_id == vni) {
+                return fmt::format("VLAN {} is there already as {}, from which {} on {} would take its packets", vni,
+                                   link.name, base_name(vni, model::network_type::bridged),
+                                   lower_name(model::network_type::bridged));
+            }
+        }
+        device = above;
+    }
     return {};
 }
 

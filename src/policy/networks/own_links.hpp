@@ -81,7 +81,8 @@ public:
     // Why a link of this name is not made where it is not there: the host's own configuration names it, and makes it
     // with the next ifup. "": it does not.
     [[nodiscard]] std::string why_not_made(const std::string& name) const;
-    // Likewise of the base of a network: or it names another VLAN of that number, of which a device has one.
+    // Likewise of the base of a network: or it names another VLAN of that number, of which a device has one; or there
+    // is one on the bridge or bond that the device is a port of.
     [[nodiscard]] std::string why_base_not_made(std::uint32_t vni, model::network_type type) const;
     // What it names of names and numbers that a client network may want, and that is not there.
     [[nodiscard]] std::vector<std::string> named_and_not_there() const;
@@ -108,6 +109,7 @@ public:
                                                   const model::client_network& wanted) const;
 
 private:
+    [[nodiscard]] std::string why_taken_above(std::uint32_t vni) const;
     [[nodiscard]] static bool has_number(const model::network_link& link, std::uint32_t vni, model::network_type type);
     void add_host_link(const model::network_link* link);
     // The device of bridged networks, by all its names.

@@ -229,6 +229,26 @@ struct named_host {
     }
 };
 
+// The host reaches its upstream network by a VLAN of the bridge whose port `bridge_device` is.
+TEST(foreign_bridges, a_vlan_on_one_is_not_taken_away_by_its_port) {
+    auto of_file = client_words();
+    of_file.bridge_device = "eth0";
+    const auto config = config_of(of_file);
+    auto kernel = host_of(config);
+    network_memory memory;
+    settle(kernel, bridged(60), config, memory);
+    EXPECT_EQ(kernel.apply(model::make_vlan{"brcluster.50", "brcluster", 50}), "");
+    EXPECT_EQ(kernel.apply(model::make_vlan{"brcluster.60", "brcluster", 60}), "");
+    const auto plan = plan_network(bridged(50), config, kernel.state(), {});
+    EXPECT_TRUE(plan.is_refused && plan.steps.empty());
+    EXPECT_EQ(remarks_of(plan.remarks),
+              "error network-refused: network 50: VLAN 50 is there already as brcluster.50, from which vlan50 on eth0 "
+              "would take its packets\n");
+    EXPECT_FALSE(plan_network(bridged(51), config, kernel.state(), {}).is_refused);
+    EXPECT_FALSE(plan_network(managed(50), config, kernel.state(), {}).is_refused) << "it has no VLAN";
+    EXPECT_FALSE(plan_network(bridged(60), config, kernel.state(), memory).is_refused) << "it was there first";
+}
+
 TEST(named_links, of_what_is_named_and_not_there_nothing_is_made) {
     const std::string is_named =
         " is a link of this host's own: the network configuration of this host names it, whether it is up or not\n";
