@@ -142,7 +142,8 @@ async::awaitable<std::optional<policy::board_power>> fencer_part::power_for_word
             co_return policy::board_power::unknown;
         }
         if (is_of_fence) {
-            co_await async::sleep_for(node_.clock(), 1s, "a board that a fence has");
+            co_await changed.wait_until(node_.clock(), std::min(until, node_.clock().now() + 1s),
+                                        "a board that a fence has");
         } else {
             is_of_fence = true;
             node_.log.info(

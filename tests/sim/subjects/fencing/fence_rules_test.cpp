@@ -50,6 +50,11 @@ protected:
     [[nodiscard]] std::string broken() const { return of.broken() ? of.broken()->invariant : ""; }
     void give_lock(const member& one) { of.state<fences_seen>().lock["0000000001"] = one.number; }
     void beats(const std::string& node, duration ago) { of.state<fences_seen>().beat[node] = world.now() - ago; }
+    void all_beat(duration ago_1, duration ago_2, duration ago_3) {
+        beats("hv1", ago_1);
+        beats("hv2", ago_2);
+        beats("hv3", ago_3);
+    }
     void pass(duration time) {
         const time_point end = world.now() + time;
         world.later.after(time, [] {});
@@ -160,9 +165,7 @@ TEST_F(fence_rules_told, who_has_said_run_and_not_beaten_yet_is_not_switched_off
 TEST_F(fence_rules_told, a_heartbeat_since_the_last_look_could_not_be_known) {
     give_lock(hv(1));
     pass(60s);
-    beats("hv1", 1s);
-    beats("hv3", 1s);
-    beats("hv2", 1'900ms);
+    all_beat(1s, 1'900ms, 1s);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "");
 }
@@ -173,9 +176,7 @@ TEST_F(fence_rules_told, a_board_that_lies_since_its_last_probe_is_excused_and_c
     board_of(world, "hv2")->is_booting = true;
     powers_of(world).trait_since["hv2"] = world.now();
     pass(6s);
-    beats("hv1", 1s);
-    beats("hv3", 1s);
-    beats("hv2", 3s);
+    all_beat(1s, 3s, 1s);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "");
     EXPECT_EQ(std::ranges::count_if(of.transitions, [](const auto& one) { return one.first.starts_with("excused: "); }),
@@ -204,9 +205,7 @@ TEST_F(fence_rules_told, who_asks_for_the_name_of_a_board_that_is_anothers_may_a
     ASSERT_TRUE(world.perform(*parse_action("board hv2 of hv3 for 100s")));
     pass(200s);
     ASSERT_TRUE(powers_of(world).leads_to.empty());
-    beats("hv1", 1s);
-    beats("hv3", 1s);
-    beats("hv2", 12s);
+    all_beat(1s, 12s, 1s);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "");
     pass(500s);
@@ -262,9 +261,7 @@ TEST_F(fence_rules_told, a_board_that_a_probe_could_see_through_is_not_excused) 
 TEST_F(fence_rules_told, who_is_on_since_its_board_said_off_twice_could_not_be_known) {
     give_lock(hv(1));
     pass(60s);
-    beats("hv1", 1s);
-    beats("hv3", 1s);
-    beats("hv2", 12s);
+    all_beat(1s, 12s, 1s);
     answers(9s, true);
     answers(3'900ms, true);
     switches_off("hv1", "hv2");
@@ -327,9 +324,7 @@ TEST_F(fence_rules_told, who_does_not_have_the_lock_switches_nobody_off) {
 TEST_F(fence_rules_told, a_majority_is_left_by_the_first_power_off) {
     give_lock(hv(1));
     pass(100s);
-    beats("hv1", 1s);
-    beats("hv2", 40s);
-    beats("hv3", 40s);
+    all_beat(1s, 40s, 40s);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "majority_stays");
 }
@@ -338,9 +333,7 @@ TEST_F(fence_rules_told, a_majority_is_left_by_the_first_power_off) {
 TEST_F(fence_rules_told, a_coordinator_that_has_just_fallen_silent_may_be_counted) {
     give_lock(hv(1));
     pass(100s);
-    beats("hv1", 1s);
-    beats("hv2", 40s);
-    beats("hv3", 37s);
+    all_beat(1s, 40s, 37s);
     switches_off("hv1", "hv2");
     EXPECT_EQ(broken(), "");
 }
@@ -358,9 +351,7 @@ TEST_F(fence_rules_told, a_coordinator_that_was_known_to_be_silent_is_not_counte
 TEST_F(fence_rules_told, the_majority_is_not_counted_again_within_a_sequence) {
     give_lock(hv(1));
     pass(100s);
-    beats("hv1", 1s);
-    beats("hv2", 40s);
-    beats("hv3", 1s);
+    all_beat(1s, 40s, 1s);
     switches_off("hv1", "hv2");
     pass(40s);
     beats("hv1", 1s);
@@ -375,9 +366,7 @@ TEST_F(fence_rules_told, the_majority_is_not_counted_again_within_a_sequence) {
 TEST_F(fence_rules_told, a_sequence_is_of_one_lock) {
     give_lock(hv(1));
     pass(100s);
-    beats("hv1", 1s);
-    beats("hv2", 40s);
-    beats("hv3", 1s);
+    all_beat(1s, 40s, 1s);
     switches_off("hv1", "hv2");
     pass(150s);
     beats("hv1", 1s);
