@@ -17,6 +17,26 @@ constexpr duration rules_every = std::chrono::seconds(60);             // of a f
 constexpr duration ports_note_limit = std::chrono::milliseconds(250);  // a full disk keeps no device out of its bridge
 const std::string ip4_forwarding = "net/ipv4/ip_forward";
 const std::string ip6_forwarding = "net/ipv6/conf/all/forwarding";
+
+// Addresses that go from a device: whoever gave them to it is to find them.
+std::string what_goes(const policy::host_unit& unit) {
+    std::string text;
+    for (const auto& step : unit.steps) {
+        const auto* gone = std::get_if<model::remove_address>(&step);
+        if (gone == nullptr) {
+            continue;
+        }
+        const auto is_its_place = [&](const model::network_change& other) {
+            const auto* added = std::get_if<model::add_address>(&other);
+            return added != nullptr && added->address == gone->address && added->device != gone->device;
+        };
+        const auto place = std::ranges::find_if(unit.steps, is_its_place);
+        text += fmt::format("{}{} goes from {}{}", text.empty() ? ": " : ", ", gone->address.text(), gone->device,
+                            place == unit.steps.end() ? std::string() : " to " + model::device_of(*place));
+    }
+    return text;
+}
+
 }  // namespace
 
 std::optional<time_point> host_network::next_try() const {
@@ -96,7 +116,7 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         if (was_right) {
             ++work_.counts().repairs;
             damages_.tell(message::network_damaged,
-                          "host network: " + unit.what + " is not as it was, setting it up again");
+                          "host network: " + unit.what + " is not as it was, setting it up again" + what_goes(unit));
         }
         auto& failed = troubles_[unit.what];
         if (failed.pause.is_over(node_.clock().now())) {

@@ -490,8 +490,15 @@ result<void> kernel_requests::add_address(int link, const model::add_address& wh
     if (answer.error != EEXIST) {
         return refusal(std::move(about), answer);
     }
+    const auto renew = [&]() -> result<void> {
+        if (!what.lifetime) {
+            return result<void>();
+        }
+        PVC_TRY(const auto renewed, ask(add_address_message(link, what, true), by));
+        return renewed.error == 0 ? result<void>() : refusal(about, renewed);
+    };
     if (which.address.is_v4()) {
-        return result<void>();  // another prefix length would have been another entry
+        return renew();  // another prefix length would have been another entry
     }
     // Of IPv6 the kernel has one entry for an address, whatever its prefix length is.
     std::optional<model::link_address> there;
@@ -506,7 +513,7 @@ result<void> kernel_requests::add_address(int link, const model::add_address& wh
     if (there && there->address != which) {
         return failure(errc::already_exists, std::move(about), "it is there as " + there->address.text());
     }
-    return result<void>();
+    return renew();
 }
 
 result<void> kernel_requests::remove_address(int link, host_address which, std::optional<ip::address> peer,

@@ -380,8 +380,8 @@ std::string get_address_message(int link, const ip::address_v6& address) {
     return made.text();
 }
 
-std::string add_address_message(int link, const model::add_address& what) {
-    builder made(RTM_NEWADDR, makes);
+std::string add_address_message(int link, const model::add_address& what, bool is_there) {
+    builder made(RTM_NEWADDR, is_there ? changes | NLM_F_REPLACE : makes);
     put_address(made, link, what.address, what.peer, what.scope);
     const auto& has = what.settings;
     const std::uint32_t flags = has.flags | (what.address.address.is_v6() ? IFA_F_NODAD : 0);

@@ -45,7 +45,8 @@ namespace pvc::netlink {
 [[nodiscard]] std::string delete_link_message(int link);
 
 [[nodiscard]] std::string get_address_message(int link, const ip::address_v6& address);
-[[nodiscard]] std::string add_address_message(int link, const model::add_address& what);
+// `is_there`: it gets the lifetime.
+[[nodiscard]] std::string add_address_message(int link, const model::add_address& what, bool is_there = false);
 [[nodiscard]] std::string remove_address_message(int link, const host_address& which,
                                                  const std::optional<ip::address>& peer = std::nullopt);
 

@@ -75,6 +75,8 @@ private:
     [[nodiscard]] bool goes_along(const link_address& one) const;
     [[nodiscard]] bool is_needed_too(const link_address& one) const;
     [[nodiscard]] std::uint8_t scope_there(const link_address& one) const;
+    [[nodiscard]] std::optional<link_address> on_bridge(const link_address& one) const;
+    [[nodiscard]] bool is_there_for_a_time(const link_address& one) const;
     [[nodiscard]] link_address as_it_comes(const link_address& one) const;
     void find_routes();
     [[nodiscard]] bool is_of_address(const model::connected_route& route) const;
@@ -126,9 +128,29 @@ bool mover::goes_along(const link_address& one) const {
     return one.is_permanent && std::ranges::none_of(bridge_.others, is_of_it);
 }
 
-// Tools find it by a label, which begins with the name of its device.
+std::optional<link_address> mover::on_bridge(const link_address& one) const {
+    for (const auto& other : seen_.addresses_of(bridge_index_)) {
+        if (other.address == one.address && other.peer == one.peer) {
+            return other;
+        }
+    }
+    return std::nullopt;
+}
+
+// What adds an address that stays leaves one that is there as it is.
+bool mover::is_there_for_a_time(const link_address& one) const {
+    const auto there = on_bridge(one);
+    return there && !there->lifetime.is_endless() && !is_planted(defect::lease_made_permanent);
+}
+
+// Tools find it by a label, which begins with the name of its device. A DHCP client goes on with the device, and renews
+// its lease there: the bridge has it for as long as the longer of the two.
 link_address mover::as_it_comes(const link_address& one) const {
     auto coming = one;
+    if (const auto there = on_bridge(one); there && there->lifetime.valid >= one.lifetime.valid) {
+        coming.is_permanent = there->is_permanent;
+        coming.lifetime = there->lifetime;
+    }
     coming.scope = scope_there(one);
     if (!coming.settings.label.starts_with(bridge_.name)) {
         coming.settings.label.clear();
@@ -376,7 +398,11 @@ void mover::sort_neighbours() {
 
 void mover::add_steps() {
     for (const auto& one : coming_) {
-        plan_.steps.emplace_back(added_again(one, bridge_.name));
+        auto step = added_again(one, bridge_.name);
+        if (!step.lifetime && is_there_for_a_time(one)) {
+            step.lifetime = one.lifetime;
+        }
+        plan_.steps.emplace_back(std::move(step));
     }
     for (const auto& one : plan_.own) {
         plan_.steps.emplace_back(model::add_address{bridge_.name, one});

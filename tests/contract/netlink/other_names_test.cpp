@@ -102,6 +102,34 @@ TYPED_TEST(network_names, routes_that_come_with_addresses) {
     });
 }
 
+// It is there: what it gets is the lifetime, in its place.
+TYPED_TEST(network_names, an_address_that_is_there_gets_another_lifetime) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->plug_in_up("eth0");
+        const auto left = [](const model::network_state& seen, const host_address& which) {
+            for (const auto& one : seen.addresses()) {
+                if (one.address == which) {
+                    return one.lifetime.valid;
+                }
+            }
+            return 0U;
+        };
+        for (const auto* text : {"10.0.0.7/24", "fd07::7/64"}) {
+            const auto which = at(text);
+            co_await this->done(add_address{"eth0", which, address_lifetime{30, 20}});
+            co_await this->done(add_address{"eth0", which, address_lifetime{3600, 600}});
+            const auto longer = left(co_await this->look(), which);
+            EXPECT_GT(longer, 3500U) << text;
+            co_await this->done(add_address{"eth0", which});
+            const auto same = left(co_await this->look(), which);
+            EXPECT_LE(same, 3600U) << "nobody asked for another one";
+            co_await this->done(add_address{"eth0", which, address_lifetime{forever, forever}});
+            const auto endless = left(co_await this->look(), which);
+            EXPECT_EQ(endless, forever) << text;
+        }
+    });
+}
+
 TYPED_TEST(network_names, an_address_with_a_lifetime) {
     this->bench.run([this]() -> awaitable<void> {
         co_await this->plug_in_up("eth0");

@@ -356,7 +356,8 @@ void sim_kernel::settle() {
     told_lost_ = lost_;
     told_neighbours_ = neighbours_;
     auto now = make_state();
-    if (now != told_) {
+    const auto valid = [](const model::link_address& one) { return one.lifetime.valid; };
+    if (now != told_ || !std::ranges::equal(now.addresses(), told_.addresses(), {}, valid, valid)) {
         told_ = std::move(now);
         if (changed) {
             changed();
@@ -536,7 +537,8 @@ bool sim_kernel::is_as_told() const {
         }
         for (const auto* family : {&one.v4, &one.v6}) {
             for (const auto& entry : *family) {
-                if (address == addresses.size() || addresses[address++] != entry.is) {
+                if (address == addresses.size() || addresses[address] != entry.is ||
+                    addresses[address++].lifetime.valid != entry.is.lifetime.valid) {
                     return false;
                 }
             }

@@ -60,8 +60,13 @@ result<void> sim_kernel::add_address(device& to, const model::add_address& wante
     const bool is_v6 = which.address.is_v6();
     auto& all = is_v6 ? to.v6 : to.v4;
     const std::string about = which.text() + " on " + to.is.name;
-    if (std::ranges::any_of(
-            all, [&](const address_entry& one) { return one.is.address == which && one.is.peer == wanted.peer; })) {
+    const auto there = std::ranges::find_if(
+        all, [&](const address_entry& one) { return one.is.address == which && one.is.peer == wanted.peer; });
+    if (there != all.end()) {
+        if (wanted.lifetime) {
+            there->is.lifetime = lifetime;
+            there->is.is_permanent = lifetime.valid == model::forever;
+        }
         return {};
     }
     address_entry added{.is = {.link = to.is.index,

@@ -76,6 +76,7 @@ public:
         }
         pass(30s);
         compare("with networks that were changed");
+        renew_leases();
         world_.ensemble.put("/config/primary_node", "hv2");
         pass(30s);
         world_.ensemble.put("/config/primary_node", "hv1");
@@ -348,6 +349,28 @@ private:
                    fmt::format("{}: {} of {} is nowhere as it was", when, one.address.text(), one.device));
         }
     }
+    // A DHCP client knows of its device alone, and renews there what is on the bridge by now.
+    void renew_leases() {
+        static constexpr model::address_lifetime near_end{20, 20};
+        static constexpr model::address_lifetime renewed{600, 600};
+        for (const auto& one : host_.addresses) {
+            const auto* device = node().kernel.link(one.device);
+            const std::string bridge(device == nullptr ? "" : node().kernel.state().name_of(device->master));
+            if (!one.has_lifetime || bridge.empty() || !node().kernel.has(bridge, one.address)) {
+                continue;
+            }
+            ignore(node().kernel.apply(model::add_address{bridge, one.address, near_end}), "it is there");
+            ignore(node().kernel.apply(model::add_address{one.device, one.address, renewed}), "the device is");
+            pass(15s);
+            const auto& seen = node().kernel.state();
+            const auto all = seen.addresses_of(node().kernel.link(bridge)->index);
+            const auto left = std::ranges::find(all, one.address, &model::link_address::address);
+            expect(left != all.end() && left->lifetime.valid == renewed.valid &&
+                       !node().kernel.has(one.device, one.address),
+                   fmt::format("a lease of {} that was renewed on {} is not on {} for as long", one.address.text(),
+                               one.device, bridge));
+        }
+    }
     // Bridges of the host in which no machine has a port.
     void look_at_filter(std::string_view when) {
         for (const auto& one : host_.links) {
@@ -390,7 +413,8 @@ private:
             expect(node().logged(fmt::format("network {}: ", one.vni)),
                    fmt::format("nobody said why network {} is refused", one.vni));
             const bool is_said = std::ranges::any_of(foreign_, [&](const auto& text) {
-                return text.starts_with(base + " ") || text.starts_with(name + " ");
+                return text.starts_with(base + " ") || text.starts_with(name + " ") ||
+                       text.starts_with(fmt::format("VLAN {} ", one.vni));
             });
             // Whether an address is the network's gateway its keys say.
             const bool may_be_gateway = was_there && !before_.at("link " + name).ends_with("with STP");

@@ -67,6 +67,45 @@ std::multiset<std::string> picture(const toy_kernel& kernel) {
     return all;
 }
 
+// What is on both is there as a move left it, or by a DHCP client, which knows of the device alone and renews its lease
+// there.
+TEST(renewed_leases, the_bridge_has_a_lease_for_as_long_as_the_device) {
+    const auto config = config_of(network_words::all_on("eth0"));
+    const auto lease = [](std::uint32_t valid, const std::string& text) {
+        return model::link_address{
+            .address = *parse_host_address(text), .is_permanent = valid == model::forever, .lifetime = {valid, valid}};
+    };
+    struct ends {
+        std::string address;
+        std::uint32_t on_bridge;
+        std::uint32_t on_device;
+        std::uint32_t after;
+    };
+    for (const auto& row : {ends{"10.0.0.77/24", 20, 600, 600}, ends{"10.0.0.77/24", 600, 20, 600},
+                            ends{"10.0.0.77/24", 20, model::forever, model::forever},
+                            ends{"10.0.0.77/24", model::forever, 600, model::forever},
+                            // Of no network of the bridge: only what stays goes along.
+                            ends{"fd77::77/64", 20, model::forever, model::forever}}) {
+        host_under_way host{bare_host({"eth0"})};
+        end(host, config);
+        host.kernel.add_address("brcluster", lease(row.on_bridge, row.address));
+        host.kernel.add_address("eth0", lease(row.on_device, row.address));
+        const auto left = [&](const std::string& device) {
+            const auto state = host.kernel.state();
+            const auto all = state.addresses_of(host.kernel.link(device).index);
+            const auto found = std::ranges::find_if(
+                all, [&](const model::link_address& one) { return one.address.text() == row.address; });
+            return found == all.end() ? 0U : found->lifetime.valid;
+        };
+        go_on(host, config, 1);  // and killed
+        EXPECT_EQ(left("brcluster"), row.after) << row.address << " while the device has it";
+        EXPECT_EQ(left("eth0"), row.on_device) << row.address;
+        end(host, config);
+        EXPECT_EQ(left("eth0"), 0U) << row.address;
+        EXPECT_EQ(left("brcluster"), row.after) << row.address << ' ' << row.on_bridge << ' ' << row.on_device;
+    }
+}
+
 // Killed after each step, and once more after some of the next one's.
 void expect_one_end(const host_under_way& fresh, const config::node_config& config) {
     auto unhurt = fresh;

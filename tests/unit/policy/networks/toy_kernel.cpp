@@ -376,7 +376,10 @@ struct toy_kernel::applying {
             return has.link == link->index && one.address.address.is_v4() && has.address.prefix == one.address.prefix &&
                    is_in(one.address.address, has.address) && has.scope != one.scope;
         };
-        if (std::ranges::none_of(kernel.addresses_, is_it)) {
+        if (const auto there = std::ranges::find_if(kernel.addresses_, is_it); there != kernel.addresses_.end()) {
+            there->lifetime = one.lifetime.value_or(there->lifetime);
+            there->is_permanent = there->lifetime.valid == model::forever;
+        } else {
             if (std::ranges::any_of(kernel.addresses_, is_of_other_scope)) {
                 return one.address.text() + ": invalid scope value";
             }
