@@ -103,9 +103,15 @@ bool bridge_record::has_written(const std::string& base) const {
 }
 
 async::awaitable<void> bridge_record::noted_by(time_point until) {
-    while (!is_noted() && node_.clock().now() < until) {
-        co_await written_now_.wait_until(node_.clock(), until, "the record of client networks' links");
-    }
+    const auto is_so = [this] { return is_noted(); };
+    ignore(co_await written_now_.wait_until(is_so, node_.clock(), until, "the record of client networks' links"),
+           "who waits asks");
+}
+
+async::awaitable<void> bridge_record::routes_noted_by(time_point until) {
+    const auto is_so = [this] { return has_written_routes() || is_noted(); };
+    ignore(co_await written_now_.wait_until(is_so, node_.clock(), until, "the record of routes"),
+           "the kernel may be asked without it");
 }
 
 async::awaitable<void> bridge_record::run() {
@@ -119,7 +125,7 @@ async::awaitable<void> bridge_record::run() {
             is_whole_ = false;
             auto done = co_await write(std::move(texts));
             has_failed_ = !done;
-            written_now_.notify();
+            written_now_.notify_all();
             if (!done && on_noted) {
                 on_noted();
             }
@@ -136,7 +142,7 @@ async::awaitable<void> bridge_record::run() {
             written_bases_ = bases;
             written_ports_ = ports;
             written_further_ = further;
-            written_now_.notify();
+            written_now_.notify_all();
             if (on_noted && is_noted()) {  // else more has come meanwhile
                 on_noted();
             }

@@ -5,6 +5,7 @@
 // or written is said and costs nothing but that. Loop thread only.
 #pragma once
 
+#include "pvcnoded/async/condition.hpp"
 #include "pvcnoded/async/wakeup.hpp"
 #include "pvcnoded/core/node_context.hpp"
 #include "pvcnoded/policy/networks/own_bridges.hpp"
@@ -48,8 +49,10 @@ public:
     [[nodiscard]] bool has_written_routes() const {
         return is_whole_ && policy::is_same_but_for_waiting(further_.routes, written_further_.routes);
     }
-    // Returns when is_noted() is so, or at this time.
+    // Returns when is_noted() is so, or at this time. Several may wait.
     async::awaitable<void> noted_by(time_point until);
+    // Likewise when the files name the routes that are known, whatever else is to be written.
+    async::awaitable<void> routes_noted_by(time_point until);
     // Called when that has become so.
     std::function<void()> on_noted;
     // Writes, until cancelled.
@@ -80,7 +83,7 @@ private:
     std::size_t parts_ = 0;       // files that are there
     std::string told_;
     async::wakeup changed_;
-    async::wakeup written_now_;
+    async::condition written_now_;  // or could not be
 };
 
 }  // namespace pvc::networks

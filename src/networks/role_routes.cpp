@@ -14,7 +14,6 @@ using namespace std::chrono_literals;
 namespace {
 // A disk that hangs keeps no address here that another node is about to have.
 constexpr duration routes_note_limit = 250ms;
-constexpr duration between_questions = 5ms;
 }  // namespace
 
 void role_addresses::note_routes(const model::network_state& seen) {
@@ -28,11 +27,7 @@ void role_addresses::note_routes(const model::network_state& seen) {
 async::awaitable<std::vector<netlink::staying_route>> role_addresses::let_routes_go(
     const policy::placed_address& with) {
     bridges_->update_routes(policy::bound_without(bridges_->routes(), with));
-    // Several removals may wait at once.
-    const time_point until = node_.clock().now() + routes_note_limit;
-    while (!bridges_->has_written_routes() && !bridges_->is_noted() && node_.clock().now() < until) {
-        co_await async::sleep_for(node_.clock(), between_questions, "the record of routes");
-    }
+    co_await bridges_->routes_noted_by(node_.clock().now() + routes_note_limit);
     std::vector<netlink::staying_route> staying;
     const auto found = with.address.address.is_v4() ? standing_.find(with.device) : standing_.end();
     if (found != standing_.end()) {

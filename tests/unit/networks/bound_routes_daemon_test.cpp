@@ -78,6 +78,27 @@ TEST_F(bound_routes_daemon_test, a_daemon_that_is_killed_leaves_them_to_the_next
     EXPECT_EQ(there(hv1), "10.78.0.0/16 10.79.0.0/16 10.80.0.0/16") << hv1.log();
 }
 
+// Neither before, nor when somebody happens to look again: here one that is none of the network's.
+TEST_F(bound_routes_daemon_test, an_address_goes_when_the_routes_of_its_link_are_on_record) {
+    auto& hv1 = stage_gateway();
+    hv1.host.disk_time = 61ms;
+    auto another = route_of("10.81.0.0/16");
+    another.source = *parse_address("10.1.1.1");
+    hv1.kernel.add_route("vmbr1001", {.is = another});
+    hv1.kernel.add("vmbr1001", "10.1.1.77/24");
+    std::string record;
+    time_point noted;
+    ASSERT_TRUE(within(5s, [&] {
+        if (const auto& now = hv1.host.files["/run/pvc/client-bridges"]; now != record) {
+            record = now;
+            noted = loop.clock().now();
+        }
+        return addresses(hv1, "vmbr1001") == "10.1.1.1/24";
+    })) << hv1.log();
+    EXPECT_NE(record.find("10.81.0.0/16"), std::string::npos) << record;
+    EXPECT_LT(loop.clock().now() - noted, 2ms);
+}
+
 // The operator did it, and no daemon ran.
 TEST_F(bound_routes_daemon_test, one_that_was_taken_away_while_no_daemon_ran_stays_away) {
     auto& hv1 = stage_gateway();
