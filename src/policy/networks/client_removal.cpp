@@ -387,6 +387,7 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
             }
         }
     }
+    std::ranges::move(links.numbers_above(), std::back_inserter(all));
     std::ranges::move(links.named_and_not_there(), std::back_inserter(all));
     std::ranges::sort(all);
     return all;

@@ -326,21 +326,40 @@ std::string own_links::why_base_not_made(std::uint32_t vni, model::network_type 
 }
 
 // A device takes the packets of its own VLANs before the bridge or bond sees them that it is a port of.
-std::string own_links::why_taken_above(std::uint32_t vni) const {
+std::vector<const model::network_link*> own_links::vlans_above() const {
     constexpr int deepest = 8;  // as the kernel nests links
+    std::vector<const model::network_link*> all;
     const auto* device = seen_.find_by_any_name(lower_name(model::network_type::bridged));
     for (int depth = 0; device != nullptr && device->master != 0 && depth < deepest; ++depth) {
-        const auto* above = seen_.find(device->master);
+        const int above = device->master;
         for (const auto& link : seen_.links()) {
-            if (above != nullptr && link.kind == "vlan" && link.lower == above->index && link.vlan_id == vni) {
-                return fmt::format("VLAN {} is there already as {}, from which {} on {} would take its packets", vni,
-                                   link.name, base_name(vni, model::network_type::bridged),
-                                   lower_name(model::network_type::bridged));
+            if (link.kind == "vlan" && link.lower == above && link.vlan_id) {
+                all.push_back(&link);
             }
         }
-        device = above;
+        device = seen_.find(above);
+    }
+    return all;
+}
+
+std::string own_links::why_taken_above(std::uint32_t vni) const {
+    for (const auto* link : vlans_above()) {
+        if (link->vlan_id == vni) {
+            return fmt::format("VLAN {} is there already as {}, from which {} on {} would take its packets", vni,
+                               link->name, base_name(vni, model::network_type::bridged),
+                               lower_name(model::network_type::bridged));
+        }
     }
     return {};
+}
+
+std::vector<std::string> own_links::numbers_above() const {
+    std::vector<std::string> all;
+    for (const auto* link : vlans_above()) {
+        all.push_back(fmt::format("VLAN {} (there is {} on {}, above {})", *link->vlan_id, link->name,
+                                  seen_.name_of(link->lower), lower_name(model::network_type::bridged)));
+    }
+    return all;
 }
 
 std::vector<std::string> own_links::named_and_not_there() const {

@@ -84,6 +84,8 @@ public:
     // Likewise of the base of a network: or it names another VLAN of that number, of which a device has one; or there
     // is one on the bridge or bond that the device is a port of.
     [[nodiscard]] std::string why_base_not_made(std::uint32_t vni, model::network_type type) const;
+    // VLANs that the host has on a bridge or bond that the device of bridged networks is a port of: "VLAN 50 (…)".
+    [[nodiscard]] std::vector<std::string> numbers_above() const;
     // What it names of names and numbers that a client network may want, and that is not there.
     [[nodiscard]] std::vector<std::string> named_and_not_there() const;
     // The base of this network by its name, or by the record, whatever it is called by now; null: it is not there.
@@ -109,6 +111,7 @@ public:
                                                   const model::client_network& wanted) const;
 
 private:
+    [[nodiscard]] std::vector<const model::network_link*> vlans_above() const;
     [[nodiscard]] std::string why_taken_above(std::uint32_t vni) const;
     [[nodiscard]] static bool has_number(const model::network_link& link, std::uint32_t vni, model::network_type type);
     void add_host_link(const model::network_link* link);

@@ -40,6 +40,9 @@ public:
         some(3, &further_drawing::draw_proxies);
         some(2, &further_drawing::draw_taken);
         some(2, &further_drawing::draw_kinds);
+        if (of_.vlans) {
+            some(4, &further_drawing::draw_vlan_above);
+        }
     }
 
 private:
@@ -244,6 +247,22 @@ private:
         add({.name = "ipvl0", .kind = "ipvlan", .on = management_});
         address("ipvl0", "172.31.99.1/24");
         kind("a WireGuard tunnel and an ipvlan");
+    }
+
+    // The device of bridged networks is a port of a bridge of the host's own, which has one of its VLANs there.
+    void draw_vlan_above() {
+        const auto device = std::ranges::find(host_.links, host_.bridge, &drawn_link::name);
+        const bool is_role =
+            host_.bridge == host_.cluster || host_.bridge == host_.storage || host_.bridge == host_.upstream;
+        if (is_role || device == host_.links.end() || device->kind == "bridge") {
+            return;
+        }
+        device->port_of = "brlan";
+        host_.links.insert(device, {.name = "brlan", .kind = "bridge"});
+        add({.name = "brlan.72", .kind = "vlan", .on = "brlan", .number = 72});
+        address("brlan.72", "192.168.72.2/24");
+        host_.networks.push_back({.vni = 72, .is_managed = false, .is_refused = true});
+        kind("a VLAN on a bridge of the host's own, above the device of bridged networks");
     }
 
     static constexpr int mtu_of_held = 1450;

@@ -244,6 +244,8 @@ TEST(foreign_bridges, a_vlan_on_one_is_not_taken_away_by_its_port) {
     EXPECT_EQ(remarks_of(plan.remarks),
               "error network-refused: network 50: VLAN 50 is there already as brcluster.50, from which vlan50 on eth0 "
               "would take its packets\n");
+    const auto said = foreign_links(config, kernel.state(), {}, {});
+    EXPECT_NE(std::ranges::find(said, "VLAN 50 (there is brcluster.50 on brcluster, above eth0)"), said.end());
     EXPECT_FALSE(plan_network(bridged(51), config, kernel.state(), {}).is_refused);
     EXPECT_FALSE(plan_network(managed(50), config, kernel.state(), {}).is_refused) << "it has no VLAN";
     EXPECT_FALSE(plan_network(bridged(60), config, kernel.state(), memory).is_refused) << "it was there first";
