@@ -199,12 +199,15 @@ async::awaitable<result<void>> client_networks::carry_out(std::uint32_t vni, std
     co_return done;
 }
 
-bool client_networks::are_settings_kept(const model::client_network& network) const {
-    const auto wanted = policy::settings_of_bridge(network);
-    return std::ranges::all_of(wanted, [&](const model::set_sysctl& one) {
-        const auto read = work_.stack().sysctl(one.key);
-        return !read || *read == one.value;  // what this kernel does not have cannot be wrong
-    });
+std::vector<policy::changed_setting> client_networks::changed_settings(const model::client_network& network) const {
+    std::vector<policy::changed_setting> changed;
+    for (auto& one : policy::settings_of_bridge(network)) {
+        auto read = work_.stack().sysctl(one.key);
+        if (read && *read != one.value) {  // what this kernel does not have cannot be wrong
+            changed.push_back({std::move(one), *std::move(read)});
+        }
+    }
+    return changed;
 }
 
 bool client_networks::is_ipv6_off(const model::client_network& network) const {
@@ -279,6 +282,8 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     row->memory.is_ipv6_off = is_ipv6_off(*row->wanted);
     row->memory.is_forwarding_off = is_forwarding_off(*row->wanted);
     row->memory.is_forwarding_v6_off = is_forwarding_v6_off(*row->wanted);
+    row->memory.changed_settings =
+        row->memory.was_right ? changed_settings(*row->wanted) : std::vector<policy::changed_setting>();
     const bool was_refused = row->plan && row->plan->is_refused;
     row->plan = policy::plan_network(*row->wanted, work_.config(), seen, row->memory, whose_);
     const auto plan = *row->plan;
@@ -298,7 +303,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
         row->memory = plan.next;
         row->pause.succeeded();
         row->trouble.clear();
-        if (row->memory.was_right && !was_right && !are_settings_kept(*row->wanted)) {
+        if (row->memory.was_right && !was_right && !changed_settings(*row->wanted).empty()) {
             // Somebody made the bridge too small for IPv6, and this daemon large again, between two looks.
             row->memory.bridge = 0;
             row->memory.was_right = false;

@@ -100,7 +100,7 @@ private:
     network_row* find(std::uint32_t vni);
     [[nodiscard]] bool waits_for_names(std::uint32_t vni, const network_row& row,
                                        const model::network_state& seen) const;
-    [[nodiscard]] bool are_settings_kept(const model::client_network& network) const;
+    [[nodiscard]] std::vector<policy::changed_setting> changed_settings(const model::client_network& network) const;
     [[nodiscard]] bool is_ipv6_off(const model::client_network& network) const;
     [[nodiscard]] bool is_forwarding_off(const model::client_network& network) const;
     [[nodiscard]] bool is_forwarding_v6_off(const model::client_network& network) const;

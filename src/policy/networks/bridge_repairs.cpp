@@ -36,6 +36,12 @@ std::vector<bridge_repair> bridge_repairs(const model::client_network& wanted, c
     if (next.had_ipv6 && known.is_forwarding_v6_off) {
         all.push_back({"IPv6 forwarding was off on " + name, {setting_of(name, "ipv6", "forwarding", "1")}});
     }
+    // Of a bridged network IPv6 stays as somebody switched it on: addresses that he gave it would go.
+    for (const auto& one : is_managed&& known.was_right ? known.changed_settings : std::vector<changed_setting>()) {
+        if (!one.wanted.key.ends_with("/disable_ipv6")) {
+            all.push_back({fmt::format("{} was {}", one.wanted.key, one.has), {one.wanted}});
+        }
+    }
     const auto addresses = seen.addresses_of(bridge.index);
     const bool has_own =
         std::ranges::any_of(addresses, [](const auto& one) { return is_link_local(one.address.address); });

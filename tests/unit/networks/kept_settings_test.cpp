@@ -27,6 +27,33 @@ TEST_F(kept_settings_test, what_configures_the_host_anew_has_no_word_in_them) {
         << hv1.log();
 }
 
+// The host would take what guests say of routers. Nothing tells of it: it is seen with the next look.
+TEST_F(kept_settings_test, a_client_network_s_bridge_takes_no_router_s_word_whoever_says_it_should) {
+    auto& hv1 = stage();
+    put_network(9, {{"/ip4_network", "10.9.0.0/24"}, {"/ip4_gateway", "10.9.0.1"}});
+    put_network(20, {{"/nettype", "bridged"}});
+    ASSERT_TRUE(within(5s, [&] { return link(hv1, "vmbr9") != "gone" && link(hv1, "vlan20") != "gone"; }));
+    loop.run_for(2s);
+    const auto set = [&](const std::string& key, const std::string& value) {
+        ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{"net/ipv6/conf/" + key, value})) << key;
+    };
+    const auto read = [&](const std::string& key) { return hv1.kernel.sysctls().read("net/ipv6/conf/" + key); };
+    ASSERT_EQ(read("vmbr9/accept_ra"), "0");
+    ASSERT_EQ(read("vmbr20/disable_ipv6"), "1");
+    set("vmbr9/accept_ra", "2");
+    set("vmbr9/autoconf", "1");
+    set("vmbr20/disable_ipv6", "0");
+    hv1.kernel.add_device("ens77");
+    EXPECT_TRUE(within(5s, [&] { return read("vmbr9/accept_ra") == "0" && read("vmbr9/autoconf") == "0"; }))
+        << hv1.log();
+    loop.run_for(1s);
+    EXPECT_EQ(read("vmbr20/disable_ipv6"), "0") << "who switched it on there has addresses there";
+    for (const auto* key : {"accept_ra was 2", "autoconf was 1"}) {
+        EXPECT_EQ(hv1.times_logged(fmt::format("network 9: net/ipv6/conf/vmbr9/{}, repairing it", key)), 1U)
+            << hv1.log();
+    }
+}
+
 // The bridge is there, its device is not yet, and another daemon puts it in.
 TEST_F(kept_settings_test, a_bridge_of_a_daemon_that_was_killed_takes_the_settings_of_its_device) {
     auto& hv1 = add_networked();

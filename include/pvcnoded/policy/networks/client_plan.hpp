@@ -19,6 +19,14 @@
 
 namespace pvc::policy {
 
+// Of a bridge: what it was told, and what it says now.
+struct changed_setting {
+    model::set_sysctl wanted;
+    std::string has;
+
+    friend bool operator==(const changed_setting&, const changed_setting&) = default;
+};
+
 // What a network was given before, by this daemon: kept in its row between two looks, and compared with the next one.
 struct network_memory {
     // Index of the bridge whose settings (sysctls, checksums) were made. 0: of none. -1: of one that the last plan
@@ -37,6 +45,7 @@ struct network_memory {
     // Likewise: IPv4 is forwarded, but not by the bridge of this managed network.
     bool is_forwarding_off = false;
     bool is_forwarding_v6_off = false;  // likewise, of IPv6: neighbours then hear that a gateway is no router
+    std::vector<changed_setting> changed_settings{};  // likewise, of settings_of_bridge(): of what was right before
     // It had an address of its own of IPv6 (link-local), by which guests without another one are answered; and one that
     // is gone was asked of the kernel, which once is enough for.
     bool had_own_v6 = false;

@@ -49,6 +49,19 @@ TEST_F(bridge_repairs_test, forwarding_of_ipv6_that_somebody_switches_off_is_swi
     EXPECT_EQ(steps_of(plan(true)), "");
 }
 
+// The host would take what guests say of routers.
+TEST_F(bridge_repairs_test, settings_that_somebody_changed_are_put_right) {
+    memory_.was_right = true;
+    memory_.changed_settings = {{{"net/ipv6/conf/vmbr1001/accept_ra", "0"}, "2"},
+                                {{"net/ipv6/conf/vmbr1001/disable_ipv6", "0"}, "1"}};
+    auto changed = memory_;
+    const auto repair = plan(true);
+    EXPECT_EQ(steps_of(repair), "set net/ipv6/conf/vmbr1001/accept_ra to 0\n");
+    EXPECT_EQ(repair.damage, std::vector<std::string>{"net/ipv6/conf/vmbr1001/accept_ra was 2"});
+    changed.was_right = false;
+    EXPECT_TRUE(plan_network(network_, config_, seen(true), changed).is_right()) << "a bridge that is being made";
+}
+
 // Guests that have no other address yet are answered by it. Asking once is enough: a kernel that makes none makes none.
 TEST_F(bridge_repairs_test, a_link_local_address_that_somebody_flushed_is_made_again_once) {
     EXPECT_EQ(steps_of(plan(false, false)), "") << "a bridge that does not run has none";
