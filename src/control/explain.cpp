@@ -2,6 +2,7 @@
 #include "answer_parts.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/control/answers.hpp"
+#include "pvcnoded/policy/fencing/confirm.hpp"
 
 #include <boost/json/array.hpp>
 
@@ -43,9 +44,30 @@ protocol::answer answer_of(const result<core::explanation>& got) {
     if (!got) {
         const failure why = got.error();
         const bool is_late = why.code() == errc::timed_out;
-        return refuse(is_late ? problem::too_late : problem::not_found, "it cannot be explained now: " + why.text());
+        // What is away is said in whole sentences.
+        const bool is_said = why.code() == errc::unavailable && !why.cause().empty();
+        return refuse(is_late ? problem::too_late : problem::not_found,
+                      "it cannot be explained now: " + (is_said ? why.cause() : why.text()));
     }
     return explained_answer(*got);
+}
+
+// No node but a coordinator has a part that fences: nobody is judged here, and who judges is named.
+protocol::answer answer_of_hypervisor(const std::string& topic, const std::vector<std::string>& coordinators) {
+    policy::confirm_seen seen;
+    seen.coordinators = coordinators;
+    const auto why = policy::why_not_confirmed(seen);
+    if (topic != "fences") {
+        return refuse(problem::not_found, why);
+    }
+    core::explanation said;
+    said.facts = {{"judges", false},
+                  {"judges_not_because", why},
+                  {"has_fence_lock", false},
+                  {"fence_lock_of_another", core::explained_value()},
+                  {"turn", core::explained_value()}};
+    said.lists.emplace_back("nodes", std::vector<core::explained_fields>());
+    return explained_answer(said);
 }
 
 }  // namespace
@@ -69,6 +91,11 @@ reply answers::explain(const protocol::request& asked) const {
     return reply([&of = daemon_, topic](time_point until) -> async::awaitable<protocol::answer> {
         const auto all = core::all_that_are<core::explainer>(of.subjects());
         const auto found = std::ranges::find(all, topic, [](const auto* one) { return one->topic(); });
+        const auto& node = of.context();
+        const bool is_hypervisor = node.config && node.mode == model::daemon_mode::hypervisor;
+        if (found == all.end() && is_hypervisor && (topic == "fences" || topic == "capacity")) {
+            co_return answer_of_hypervisor(topic, node.config->coordinators);
+        }
         if (found == all.end()) {
             co_return refuse(problem::not_found, "nobody explains \"" + shown(topic) +
                                                      "\" here: the node is still starting, or has no part that does");

@@ -2,6 +2,7 @@
 
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/fence_record.hpp"
+#include "pvcnoded/policy/fencing/confirm.hpp"
 
 #include <fmt/format.h>
 
@@ -44,7 +45,7 @@ class probing_part final : public core::session_part {
 public:
     probing_part(core::session& s, board_probes& owner)
         : session_(s), node_(s.node), owner_(owner), boards_(*owner.boards_) {
-        owner_.part_ = &changed_;
+        owner_.part_ = this;
     }
     probing_part(const probing_part&) = delete;
     probing_part& operator=(const probing_part&) = delete;
@@ -63,14 +64,20 @@ public:
         changed_.notify();
     }
     void close() override { is_open_ = false; }
+    void wake() { changed_.notify(); }
+    [[nodiscard]] bool is_away() const { return !session_.zk.is_connected(); }
 
     async::awaitable<void> run() override {
         co_await async::with_task_group("boards", [this](async::task_group& scope) -> async::awaitable<void> {
             // One that is silent takes its time, and holds up none of the others.
             scope.spawn("own board", [this] { return tend_own(); });
             const async::latest<std::uint64_t>::observer ticks(session_.ticks, changed_);
+            const async::latest<zookeeper::session_state>::observer link(session_.zk.state(), changed_);
             for (;;) {
                 co_await changed_.wait(async::wait_note::work("a board that is to be probed"));
+                if (is_away()) {  // it went away after they had asked
+                    answer_wanted(failure(errc::unavailable, {}, std::string(policy::zookeeper_is_away)));
+                }
                 while (may_probe() && is_due()) {
                     co_await look();
                 }
@@ -372,13 +379,13 @@ void board_probes::answer_all(const std::string& node, const result<core::explan
 
 std::shared_ptr<core::awaited_explanation> board_probes::probe_board(std::string node, time_point /*until*/) {
     auto said = std::make_shared<core::awaited_explanation>();
-    if (part_ == nullptr) {
-        said->give(failure(errc::unavailable, node, "there is no ZooKeeper session"));
+    if (part_ == nullptr || part_->is_away()) {
+        said->give(failure(errc::unavailable, node, std::string(policy::zookeeper_is_away)));
     } else if (node_.maintenance) {
         said->give(failure(errc::refused, node, "maintenance mode is on: no board is asked"));
     } else {
         wanted_[node].push_back(said);
-        part_->notify();
+        part_->wake();
     }
     return said;
 }

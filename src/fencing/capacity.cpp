@@ -175,6 +175,10 @@ public:
     }
 
     void ask(const asked_capacity& answer, time_point until) {
+        if (!session_.zk.is_connected()) {
+            answer->give(failure(errc::unavailable, "capacity", std::string(policy::zookeeper_is_away)));
+            return;
+        }
         if (scope_ == nullptr || scope_->cancelled()) {
             answer->give(failure(errc::unavailable, "capacity", "this node does not run yet, or stops"));
             return;
@@ -206,7 +210,7 @@ std::unique_ptr<core::session_part> capacity::begin(core::session& s) {
 std::shared_ptr<core::awaited_explanation> capacity::explain(time_point until) {
     auto answer = std::make_shared<core::awaited_explanation>();
     if (part_ == nullptr) {
-        answer->give(failure(errc::unavailable, "capacity", "there is no ZooKeeper session"));
+        answer->give(failure(errc::unavailable, "capacity", std::string(policy::zookeeper_is_away)));
     } else {
         part_->ask(answer, until - capacity_before_limit);
     }

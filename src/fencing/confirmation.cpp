@@ -12,6 +12,10 @@ namespace pvc::fencing {
 using namespace std::chrono_literals;
 
 void fencer_part::confirm(core::fence_word word, time_point until, asked answer) {
+    if (!session_.zk.is_connected()) {
+        answer->give(failure(errc::unavailable, word.node, std::string(policy::zookeeper_is_away)));
+        return;
+    }
     if (scope_ == nullptr || !is_open_) {
         answer->give(failure(errc::unavailable, word.node, "this node does not run yet, or stops"));
         return;
@@ -55,6 +59,12 @@ std::string fencer_part::why_not_confirmed(const core::fence_word& word, policy:
 }
 
 result<core::explanation> fencer_part::retry(const std::string& node, const std::string& by) {
+    if (!session_.zk.is_connected()) {
+        return failure(errc::unavailable, node, std::string(policy::zookeeper_is_away));
+    }
+    if (scope_ == nullptr || !is_open_) {
+        return failure(errc::unavailable, node, "this node does not run yet, or stops");
+    }
     const auto self = observer();
     const auto all = all_seen();
     const auto found = std::ranges::find(all, node, &policy::node_seen::name);

@@ -2,6 +2,8 @@
 
 #include "fencer_part.hpp"
 
+#include "pvcnoded/policy/fencing/confirm.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +63,7 @@ std::shared_ptr<core::awaited_explanation> fencer::confirm_fence(core::fence_wor
     constexpr duration before_limit = 500ms;  // who asks is told what it was that took so long
     auto said = std::make_shared<core::awaited_explanation>();
     if (part_ == nullptr) {
-        said->give(failure(errc::unavailable, word.node, "there is no ZooKeeper session"));
+        said->give(failure(errc::unavailable, word.node, std::string(policy::zookeeper_is_away)));
     } else {
         part_->confirm(std::move(word), until - before_limit, said);
     }
@@ -70,7 +72,7 @@ std::shared_ptr<core::awaited_explanation> fencer::confirm_fence(core::fence_wor
 
 std::shared_ptr<core::awaited_explanation> fencer::retry_fence(std::string node, std::string by) {
     auto said = std::make_shared<core::awaited_explanation>();
-    said->give(part_ == nullptr ? failure(errc::unavailable, node, "there is no ZooKeeper session")
+    said->give(part_ == nullptr ? failure(errc::unavailable, node, std::string(policy::zookeeper_is_away))
                                 : part_->retry(node, by));
     return said;
 }

@@ -1,6 +1,7 @@
 // `pvcnodectl explain fences`: what the fencer sees of each node, in words of policy/fencing/explain_fences.
 #include "fencer_part.hpp"
 
+#include "pvcnoded/policy/fencing/confirm.hpp"
 #include "pvcnoded/policy/fencing/explain_fences.hpp"
 
 #include <algorithm>
@@ -21,12 +22,16 @@ core::explained_value fence_seconds_or_none(const std::optional<duration>& time)
 
 std::shared_ptr<core::awaited_explanation> fencer::explain(time_point /*until*/) {
     auto said = std::make_shared<core::awaited_explanation>();
-    if (part_ == nullptr) {
-        said->give(failure(errc::unavailable, "fences", "there is no ZooKeeper session"));
+    if (part_ == nullptr || part_->knows_nobody()) {
+        said->give(failure(errc::unavailable, "fences", std::string(policy::zookeeper_is_away)));
     } else {
         said->give(part_->explain());
     }
     return said;
+}
+
+bool fencer_part::knows_nobody() const {
+    return !session_.zk.is_connected() && session_.others.count() == 0;
 }
 
 core::explanation fencer_part::explain() const {
@@ -56,7 +61,9 @@ core::explanation fencer_part::explain() const {
         views.push_back(std::move(view));
     }
     core::explanation out;
-    const auto why_not = policy::why_not_judging(self);
+    // Its first effect here is a heartbeat that is not acknowledged, which says less.
+    const bool is_there = session_.zk.is_connected();
+    const auto why_not = is_there ? policy::why_not_judging(self) : "ZooKeeper is away (see status)";
     const auto held = other_holder();
     out.facts = {{"judges", why_not.empty()},
                  {"judges_not_because", fence_text_or_none(why_not)},

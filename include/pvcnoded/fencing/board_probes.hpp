@@ -16,6 +16,8 @@
 
 namespace pvc::fencing {
 
+class probing_part;
+
 class board_probes final : public core::subject,
                            public core::session_subject,
                            public core::reporter,
@@ -40,7 +42,7 @@ private:
     std::shared_ptr<boards> boards_;
     std::map<std::string, std::vector<asked>> wanted_;  // by node
     std::map<std::string, policy::probe_said> said_;    // the last line of the log about a board
-    async::wakeup* part_ = nullptr;                     // of the session, to be woken
+    probing_part* part_ = nullptr;                      // of the session
 };
 
 }  // namespace pvc::fencing

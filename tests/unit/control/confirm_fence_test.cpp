@@ -18,6 +18,12 @@ protected:
         what.parameters = std::move(parameters);
         return control::answers(node.daemon(), node.host).to(what, {user, 77, true});
     }
+    protocol::answer later(const control::reply& got) {
+        protocol::answer said;
+        EXPECT_TRUE(got.later);
+        loop.run([&]() -> async::awaitable<void> { said = co_await got.later(loop.clock().now() + 5s); });
+        return said;
+    }
     static void expect_refused(const control::reply& got, problem what, const std::string& text) {
         EXPECT_FALSE(got.later);
         ASSERT_TRUE(got.said.error);
@@ -78,6 +84,50 @@ TEST_F(confirm_answers, a_hypervisor_names_the_coordinators) {
     ASSERT_TRUE(said.error);
     EXPECT_EQ(said.error->what, problem::not_found);
     EXPECT_EQ(said.error->text, "this node is no coordinator; ask one: hv1, hv2, hv3");
+}
+
+TEST_F(confirm_answers, a_hypervisor_says_that_it_judges_nobody) {
+    sim::node_settings settings;
+    settings.name = "hv4";
+    settings.hypervisor = true;
+    sim_node& hv4 = nodes.emplace_back(loop, ensemble, std::move(settings), &hardware);
+    hv4.start();
+    ASSERT_TRUE(hv4.run_until_ready()) << hv4.log();
+    const std::string words = "this node is no coordinator; ask one: hv1, hv2, hv3";
+    const auto fences = later(asked(hv4, {}, 0, "explain fences"));
+    ASSERT_FALSE(fences.error) << fences.error->text;
+    EXPECT_EQ(fences.result.at("judges"), false);
+    EXPECT_EQ(fences.result.at("judges_not_because"), words.c_str());
+    EXPECT_TRUE(fences.result.at("nodes").as_array().empty());
+    const auto capacity = later(asked(hv4, {}, 0, "explain capacity"));
+    ASSERT_TRUE(capacity.error);
+    EXPECT_EQ(capacity.error->text, words);
+}
+
+TEST_F(confirm_answers, while_zookeeper_is_away_nothing_is_said_of_nodes) {
+    sim_node& hv1 = add_running_host();
+    ensemble.put("/nodes/hv3/daemonstate", "dead");
+    loop.run_for(10s);
+    ensemble.freeze();
+    loop.run_for(15s);
+    const auto began = loop.clock().now();
+    const std::string away =
+        "ZooKeeper is away (see status): nothing can be said of nodes here, nor asked for, until it is back; "
+        "ask again then, or ask another coordinator";
+    for (const char* name : {"fence retry", "fence confirm", "fence probe"}) {
+        const auto said = later(asked(hv1, {{"which", "hv3"}, {"is_off", "hv3"}}, 0, name));
+        ASSERT_TRUE(said.error) << name;
+        EXPECT_EQ(said.error->what, problem::not_found) << name;
+        EXPECT_EQ(said.error->text, "hv3: " + away) << name;
+    }
+    const auto capacity = later(asked(hv1, {}, 0, "explain capacity"));
+    ASSERT_TRUE(capacity.error);
+    EXPECT_EQ(capacity.error->text, "it cannot be explained now: " + away);
+    EXPECT_EQ(loop.clock().now(), began) << "none of them is waited for";
+    const auto fences = later(asked(hv1, {}, 0, "explain fences"));
+    const auto text =
+        fences.error ? fences.error->text : std::string(fences.result.at("judges_not_because").as_string());
+    EXPECT_NE(text.find("ZooKeeper is away (see status)"), std::string::npos) << text;
 }
 
 TEST_F(confirm_answers, a_word_is_logged_with_what_became_of_it) {

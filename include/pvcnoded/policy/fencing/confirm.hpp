@@ -14,6 +14,11 @@
 
 namespace pvc::policy {
 
+// To whoever asks something about other nodes meanwhile.
+inline constexpr std::string_view zookeeper_is_away =
+    "ZooKeeper is away (see status): nothing can be said of nodes here, nor asked for, until it is back; ask again "
+    "then, or ask another coordinator";
+
 struct confirm_seen {
     std::string node;
     std::string self;
