@@ -1,12 +1,12 @@
 #include "pvcnoded/fencing/capacity.hpp"
 
+#include "assigned_machines.hpp"
 #include "recovery_planning.hpp"
 
 #include "pvcnoded/async/deadline.hpp"
 #include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/domain_payloads.hpp"
-#include "pvcnoded/policy/domains/domain_table.hpp"
 #include "pvcnoded/policy/fencing/explain_capacity.hpp"
 
 #include <algorithm>
@@ -38,47 +38,6 @@ struct capacity_question {
         }
     }
 };
-
-struct owned_machine {
-    uuid id;
-    std::string node;
-};
-
-// A machine that a recovery would start elsewhere.
-bool would_be_recovered(const key_read& state) {
-    const auto is = state ? std::optional(model::vm_state_or_fallback(state->data)) : std::nullopt;
-    return is && (policy::is_to_run(*is) || policy::is_migration(*is));
-}
-
-std::optional<failure> unread_of(const std::vector<key_read>& answers) {
-    const auto found =
-        std::ranges::find_if(answers, [](const auto& one) { return !one && one.error().code() != errc::not_found; });
-    return found == answers.end() ? std::nullopt : std::optional(found->error());
-}
-
-async::awaitable<result<std::vector<owned_machine>>> running_machines(core::session& s, time_point until) {
-    PVC_CO_TRY(const auto all, co_await s.zk.children(until, std::string(model::key_path::domains)));
-    std::vector<owned_machine> machines;
-    std::vector<zookeeper::read_wish> wishes;
-    for (const auto& one : all.names) {
-        if (const auto id = parse_uuid(one)) {
-            machines.push_back({*id, {}});
-            wishes.push_back({.path = model::domain_path(one, model::domain_key::node)});
-            wishes.push_back({.path = model::domain_path(one, model::domain_key::state)});
-        }
-    }
-    const auto answers = co_await s.zk.read_together(until, std::move(wishes));
-    if (const auto trouble = unread_of(answers)) {
-        co_return *trouble;
-    }
-    std::vector<owned_machine> out;
-    for (std::size_t i = 0; i < machines.size(); ++i) {
-        if (answers[2 * i] && would_be_recovered(answers[2 * i + 1])) {
-            out.push_back({machines[i].id, answers[2 * i]->data});
-        }
-    }
-    co_return out;
-}
 
 policy::guest_of_node guest_from(core::session& s, const owned_machine& one, std::span<const key_read> keys,
                                  const std::string& cluster_selector) {
@@ -128,12 +87,23 @@ async::awaitable<result<std::vector<policy::guest_of_node>>> guests_of(core::ses
     co_return out;
 }
 
+std::set<std::string> names_of(const rooms_read& rooms) {
+    std::set<std::string> out;
+    for (const auto& one : rooms.rooms) {
+        out.insert(one.offer.name);
+    }
+    return out;
+}
+
 async::awaitable<result<core::explanation>> look_at_capacity(core::session& s, time_point until) {
     PVC_CO_TRY(const auto rooms, co_await read_rooms(s));
-    PVC_CO_TRY(auto machines, co_await running_machines(s, until));
+    PVC_CO_TRY(auto machines, co_await running_machines(s, names_of(rooms), {}, until));
+    assigned_machines by_keys(s);
+    PVC_CO_TRY(const auto assigned, co_await by_keys.read(takers_of(rooms), {}, until));
     PVC_CO_TRY(const auto guests, co_await guests_of(s, std::move(machines), rooms.cluster_selector, until));
     const auto& fencing = s.node.config->fencing;
-    const auto outlook = policy::explain_capacity(rooms.rooms, guests, fencing.overcommit, s.node.times.keepalive);
+    const auto outlook =
+        policy::explain_capacity(rooms.rooms, guests, fencing.overcommit, s.node.times.keepalive, assigned);
     core::explanation out;
     out.facts = {{"all_have_room", outlook.left.empty()}, {"overcommit", static_cast<double>(fencing.overcommit)}};
     std::vector<core::explained_fields> nodes;

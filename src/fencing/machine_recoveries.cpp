@@ -353,6 +353,13 @@ private:
                                                                     std::map<uuid, std::string>* names = nullptr) {
         recovery_shared shared{.s = session_, .order = what, .under = under, .ports = ports_, .planning = planning_};
         shared.at_work = machines.size();
+        planning_.begin(machines);
+        struct end_of_plan {
+            recovery_planning& plan;
+            const std::vector<uuid>& of;
+            ~end_of_plan() { plan.end(of); }
+        };
+        const end_of_plan guard{planning_, machines};
         while (!machines.empty()) {
             auto lists = co_await lists_but(session_, what.node);
             if (lists) {

@@ -14,6 +14,9 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr duration figures_validity = 5s;
+constexpr duration reading_limit = 15s;  // of all machines' keys
+// What is placed meanwhile is remembered for longer (recovery_planner::remembered).
+constexpr duration assigned_validity = 30s;
 
 using reply = result<zookeeper::read_reply>;
 
@@ -78,6 +81,16 @@ async::awaitable<result<rooms_read>> read_rooms(core::session& s) {
     co_return out;
 }
 
+std::set<std::string> takers_of(const rooms_read& rooms) {
+    std::set<std::string> out;
+    for (const auto& one : rooms.rooms) {
+        if (policy::takes_domains(one.offer)) {
+            out.insert(one.offer.name);
+        }
+    }
+    return out;
+}
+
 policy::target_request request_for(core::session& s, std::string_view limit, std::string_view selector,
                                    const std::string& cluster_selector, std::string node) {
     policy::target_request request;
@@ -87,15 +100,49 @@ policy::target_request request_for(core::session& s, std::string_view limit, std
     return request;
 }
 
+void recovery_planning::begin(const std::vector<uuid>& machines) {
+    at_work_.insert(machines.begin(), machines.end());
+    read_at_.reset();
+    assigned_at_.reset();
+}
+
+void recovery_planning::end(const std::vector<uuid>& machines) {
+    for (const auto& one : machines) {
+        at_work_.erase(one);
+    }
+}
+
+async::awaitable<bool> recovery_planning::read_assigned(std::set<std::string> nodes) {
+    const time_point begun = session_.node.clock().now();
+    if (assigned_at_ && begun - *assigned_at_ < assigned_validity) {
+        co_return true;
+    }
+    auto but = at_work_;
+    for (const auto& one : planner_.placed_machines()) {
+        but.erase(one);
+    }
+    auto now = co_await assigned_.read(std::move(nodes), std::move(but), begun + reading_limit);
+    if (!now) {
+        co_return false;
+    }
+    assigned_then_ = *std::move(now);
+    assigned_at_ = begun;
+    co_return true;
+}
+
 async::awaitable<bool> recovery_planning::read() {
     const time_point begun = session_.node.clock().now();
     auto now = co_await read_rooms(session_);
     if (!now) {
         co_return false;
     }
+    const bool is_known = co_await read_assigned(takers_of(*now));
+    if (!is_known) {
+        co_return false;
+    }
     versions_ = std::move(now->versions);
     cluster_selector_ = std::move(now->cluster_selector);
-    planner_.begin(std::move(now->rooms), session_.node.clock().now());
+    planner_.begin(std::move(now->rooms), session_.node.clock().now(), assigned_then_);
     read_at_ = begun;
     co_return true;
 }

@@ -2,6 +2,7 @@
 // loop thread only. Specification: README ruling 44; node-lifecycle.md 9, 10.5 c.
 #pragma once
 
+#include "assigned_machines.hpp"
 #include "guest_view.hpp"
 
 #include "pvcnoded/async/semaphore.hpp"
@@ -9,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,8 @@ struct rooms_read {
 };
 // Errors: those of a read.
 async::awaitable<result<rooms_read>> read_rooms(core::session& s);
+// The nodes that take machines now.
+[[nodiscard]] std::set<std::string> takers_of(const rooms_read& rooms);
 // What a plan must know of a machine that belongs to that node.
 [[nodiscard]] policy::target_request request_for(core::session& s, std::string_view limit, std::string_view selector,
                                                  const std::string& cluster_selector, std::string node);
@@ -39,8 +43,13 @@ async::awaitable<result<rooms_read>> read_rooms(core::session& s);
 class recovery_planning {
 public:
     explicit recovery_planning(core::session& s)
-        : session_(s), planner_(s.node.config->fencing.overcommit, s.node.times.keepalive) {}
+        : session_(s), assigned_(s), planner_(s.node.config->fencing.overcommit, s.node.times.keepalive) {}
 
+    // A recovery begins, under the fence lock: what was read before is void, as another coordinator may have had that
+    // lock since. Of its own machines nothing is read until they are placed
+    // (one that the dead node's list names wrongly has been elsewhere for a heartbeat).
+    void begin(const std::vector<uuid>& machines);
+    void end(const std::vector<uuid>& machines);
     // `is_again`: what was planned for it before is no longer right, so that figures are read anew.
     async::awaitable<planned_place> place(std::string dead_node, uuid id, const guest_view& guest,
                                           std::string preferred, bool is_again);
@@ -49,11 +58,16 @@ public:
 
 private:
     async::awaitable<bool> read();
+    async::awaitable<bool> read_assigned(std::set<std::string> nodes);
 
     core::session& session_;
+    assigned_machines assigned_;
     policy::recovery_planner planner_;
     async::mutex order_;
     std::optional<time_point> read_at_;
+    std::vector<policy::assigned_machine> assigned_then_;
+    std::optional<time_point> assigned_at_;
+    std::set<uuid> at_work_;
     std::map<std::string, rooms_read::offer_versions> versions_;
     std::string cluster_selector_;
 };

@@ -5,14 +5,15 @@
 namespace pvc::policy {
 
 capacity_outlook explain_capacity(const std::vector<node_room>& rooms, const std::vector<guest_of_node>& guests,
-                                  std::int64_t overcommit, duration keepalive) {
+                                  std::int64_t overcommit, duration keepalive,
+                                  const std::vector<assigned_machine>& assigned) {
     constexpr time_point at{};  // one plan each: no time passes in it
     capacity_outlook out;
     for (const auto& dead : rooms) {
         auto others = rooms;
         std::erase_if(others, [&dead](const node_room& one) { return one.offer.name == dead.offer.name; });
         recovery_planner planner(overcommit, keepalive);
-        planner.begin(std::move(others), at);
+        planner.begin(std::move(others), at, assigned);
         auto& sum = out.nodes.emplace_back();
         sum.node = dead.offer.name;
         for (const auto& one : guests) {

@@ -41,8 +41,10 @@ void recovery_planner::take_off(const placed& one) {
         return;
     }
     auto& offer = found->offer;
-    add_to(offer.memfree, -one.memory);
-    add_to(offer.memused, one.memory);
+    // Where it is there by now, what it has touched is off already.
+    const std::int64_t memory = assigned_.owed_to(one.id, one.node).value_or(one.memory);
+    add_to(offer.memfree, -memory);
+    add_to(offer.memused, memory);
     add_to(offer.memprov, one.memory);
     add_to(offer.vcpualloc, one.vcpus);
     add_to(offer.domainscount, 1);
@@ -53,9 +55,11 @@ void recovery_planner::take_off(const placed& one) {
     }
 }
 
-void recovery_planner::begin(std::vector<node_room> nodes, time_point now) {
+void recovery_planner::begin(std::vector<node_room> nodes, time_point now,
+                             const std::vector<assigned_machine>& assigned) {
     std::erase_if(placed_, [now](const placed& one) { return now - one.at > remembered; });
     published_ = std::move(nodes);
+    assigned_ = assigned_memory(assigned);
     left_ = published_;
     for (const auto& one : placed_) {
         take_off(one);
@@ -79,19 +83,40 @@ void recovery_planner::take_back(const uuid& id) {
     }
 }
 
+std::vector<uuid> recovery_planner::placed_machines() const {
+    std::vector<uuid> out;
+    for (const auto& one : placed_) {
+        out.push_back(one.id);
+    }
+    return out;
+}
+
+std::int64_t recovery_planner::owed_to_others(const uuid& but, const std::string& node) const {
+    std::int64_t owed = assigned_.owed_on(node) - assigned_.owed_to(but, node).value_or(0);
+    for (const auto& one : placed_) {
+        if (one.node == node && one.id != but) {
+            owed -= assigned_.owed_to(one.id, node).value_or(0);
+        }
+    }
+    return owed;
+}
+
 // How much memory it lacks; empty: that is not known. None: 0.
-std::optional<std::int64_t> recovery_planner::missing_in(const node_room& node, std::int64_t memory) const {
+std::optional<std::int64_t> recovery_planner::missing_in(const node_room& node, const uuid& guest,
+                                                         std::int64_t memory) const {
     if (is_planted(defect::fence_overcommits)) {
         return 0;
     }
-    const auto free = room_figure(node.offer.memfree);
+    const auto published = room_figure(node.offer.memfree);
     const auto total = overcommit_ == 100 ? std::optional<std::int64_t>(0) : room_figure(node.memtotal);
-    if (!free || !total) {
+    if (!published || !total) {
         return std::nullopt;
     }
+    const std::int64_t owed = is_planted(defect::fence_stale_figures) ? 0 : owed_to_others(guest, node.offer.name);
+    const std::int64_t free = *published - owed;
     // (1 - overcommit/100) x memtotal, in hundredths.
     const std::int64_t least = (100 - std::clamp<std::int64_t>(overcommit_, 0, 10'000)) * *total;
-    const std::int64_t after = 100 * (*free - memory);
+    const std::int64_t after = 100 * (free - memory);
     return after >= least ? 0 : (least - after + 99) / 100;
 }
 
@@ -119,7 +144,7 @@ planned_guest recovery_planner::place(const guest_to_place& guest, time_point no
             continue;
         }
         is_somebody_there = true;
-        const auto missing = missing_in(node, memory);
+        const auto missing = missing_in(node, guest.id, memory);
         if (missing == 0) {
             (shows_machines(published_[i]) ? fitting : fitting_unshown).push_back(node.offer);
             preferred = node.offer.name == guest.preferred ? &node : preferred;

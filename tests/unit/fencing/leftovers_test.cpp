@@ -66,9 +66,10 @@ TEST_F(leftovers, R44_are_told_of_beforehand) {
             text += "\n";
         }
     }
+    // What hv2 has free is promised to its own machine.
     EXPECT_EQ(text,
               "nodes: hv1 0 0 0\nnodes: hv2 1 64 1\nnodes: hv3 3 128 1\nnodes: hv4 0 0 0\n"
-              "without_place: hv3 m1 it needs 64 MiB, and the node with the most room lacks 54 MiB of that\n"
+              "without_place: hv3 m1 it needs 64 MiB, and the node with the most room lacks 118 MiB of that\n"
               "without_place: hv3 m5 its definition cannot be read: domain XML: invalid: line 1, column 7: expected a "
               "start tag, found \"n\"\n");
     // Nobody answers: that is said in time.

@@ -39,9 +39,9 @@ struct capacity_outlook {
     friend bool operator==(const capacity_outlook&, const capacity_outlook&) = default;
 };
 
-// `overcommit` and `keepalive` as for recovery_planner.
+// `overcommit` and `keepalive` as for recovery_planner, `assigned` as for its `begin`.
 [[nodiscard]] capacity_outlook explain_capacity(const std::vector<node_room>& rooms,
                                                 const std::vector<guest_of_node>& guests, std::int64_t overcommit,
-                                                duration keepalive);
+                                                duration keepalive, const std::vector<assigned_machine>& assigned = {});
 
 }  // namespace pvc::policy

@@ -1,14 +1,16 @@
 // Where the machines of a dead node go (README ruling 44; node-lifecycle.md 9, 10.5 c): planned one after the other on
 // published figures less what was planned before, so that they do not all go to one node, and nowhere where memory
 // would run out. A value: what it has placed it takes off what it plans with for a minute, whatever attempt that was
-// for. Figures are texts as nodes publish them; one that cannot be read takes its node out of the choice.
+// for; and what the machines that belong to a node have not touched yet is not free there (assigned_memory.hpp).
+// Figures are texts as nodes publish them; one that cannot be read takes its node out of the choice.
 //
-// The shell makes one planner a session, gives it the nodes' figures, at most 5 s old, before each plan, and carries
-// plans out side by side.
+// The shell makes one planner a session, gives it the nodes' figures and who belongs to them, at most 5 s old, before
+// each plan, and carries plans out side by side.
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"
 #include "pvcnoded/base/uuid.hpp"
+#include "pvcnoded/policy/fencing/assigned_memory.hpp"
 #include "pvcnoded/policy/placement/target_selection.hpp"
 
 #include <algorithm>
@@ -60,12 +62,15 @@ public:
     explicit recovery_planner(std::int64_t overcommit = 100, duration keepalive = std::chrono::seconds(5))
         : overcommit_(overcommit), silent_after_(std::max<duration>(2 * keepalive, shortest_silence)) {}
 
-    // Figures of all nodes but the dead one; what was placed before `now - remembered` counts no more.
-    void begin(std::vector<node_room> nodes, time_point now);
+    // Figures of all nodes but the dead one, and what belongs to them by keys that are no older; what was placed before
+    // `now - remembered` counts no more by itself.
+    void begin(std::vector<node_room> nodes, time_point now, const std::vector<assigned_machine>& assigned = {});
     // The next one; what is placed is taken off at once.
     [[nodiscard]] planned_guest place(const guest_to_place& guest, time_point now);
     // It did not go there after all.
     void take_back(const uuid& id);
+    // Those that are remembered.
+    [[nodiscard]] std::vector<uuid> placed_machines() const;
 
 private:
     struct placed {
@@ -76,14 +81,18 @@ private:
         time_point at{};
     };
     void take_off(const placed& one);
+    // What others than this one may still take there, but for those that were placed: these are taken off.
+    [[nodiscard]] std::int64_t owed_to_others(const uuid& but, const std::string& node) const;
     void put(const guest_to_place& guest, const std::string& node, time_point now);
-    [[nodiscard]] std::optional<std::int64_t> missing_in(const node_room& node, std::int64_t memory) const;
+    [[nodiscard]] std::optional<std::int64_t> missing_in(const node_room& node, const uuid& guest,
+                                                         std::int64_t memory) const;
 
     std::int64_t overcommit_;
     duration silent_after_;
     std::vector<node_room> published_;
     std::vector<node_room> left_;  // published, less what was placed
     std::vector<placed> placed_;
+    assigned_memory assigned_;
 };
 
 }  // namespace pvc::policy

@@ -51,6 +51,17 @@ TEST(explain_capacity, R44_each_node_by_itself_and_one_machine_after_the_other) 
     EXPECT_EQ(more.nodes[2], (capacity_of_node{"hv3", 3, 6000, 3}));
 }
 
+TEST(explain_capacity, R44_what_machines_have_not_touched_yet_is_not_free) {
+    const std::vector<node_room> rooms{room_of_node("hv1", 3000), room_of_node("hv2", 2500)};
+    const auto there = machine_on("hv1", 1, 2000);
+    const std::vector guests{there, machine_on("hv2", 2, 2000)};
+    const std::vector<assigned_machine> assigned{{there.guest.id, "hv1", 2000, 500}};
+    const auto said = explain_capacity(rooms, guests, 100, 5s, assigned);
+    EXPECT_EQ(said.left,
+              (std::vector<guest_without_place>{
+                  {"hv2", "m2", "it needs 2000 MiB, and the node with the most room lacks 500 MiB of that"}}));
+}
+
 TEST(explain_capacity, R44_one_that_is_silent_takes_nothing) {
     std::vector<node_room> rooms{room_of_node("hv1", 3000), room_of_node("hv2", 2500)};
     rooms[0].silent_for = 11s;

@@ -63,6 +63,76 @@ TEST(recovery_plan, R44_what_was_placed_in_the_last_minute_counts_in_the_next_pl
     EXPECT_EQ(planner.place(guest_of(4, 15000), planned_at + 61s).node, "hv1") << "its room is free again";
 }
 
+// Whoever placed it, and when.
+TEST(recovery_plan, R44_what_a_machine_has_not_touched_yet_is_not_free) {
+    struct row {
+        std::vector<assigned_machine> assigned;
+        std::int64_t free;
+        std::int64_t memory;
+        std::int64_t lacks;
+    };
+    const auto there = [](int n, std::int64_t memory, std::int64_t touched, const std::string& node = "hv1") {
+        return assigned_machine{guest_of(n).id, node, memory, touched};
+    };
+    for (const auto& one :
+         {row{{there(7, 5000, 0)}, 8000, 3000, 0}, row{{there(7, 5000, 0)}, 8000, 3001, 1},
+          row{{there(7, 5000, 4000)}, 8000, 7000, 0}, row{{there(7, 5000, 4000)}, 8000, 7001, 1},
+          row{{there(7, 5000, 9000)}, 8000, 8000, 0}, row{{there(7, 5000, -1)}, 8000, 3001, 1},
+          row{{there(7, 5000, 0), there(8, 4000, 0)}, 8000, 1000, 2000}, row{{there(7, 5000, 0, "hv2")}, 8000, 8000, 0},
+          // It belongs to the target of its migration already.
+          row{{there(1, 5000, 0)}, 8000, 5000, 0}}) {
+        recovery_planner planner;
+        planner.begin({room("hv1", one.free)}, planned_at, one.assigned);
+        const auto got = planner.place(guest_of(1, one.memory), planned_at);
+        EXPECT_EQ(got.what, one.lacks == 0 ? planned_kind::placed : planned_kind::no_room) << one.memory;
+        const auto lacks = fmt::format("lacks {} MiB", one.lacks);
+        EXPECT_EQ(got.reason.find(lacks) != std::string::npos, one.lacks != 0) << got.reason;
+    }
+}
+
+TEST(recovery_plan, R44_what_was_placed_is_counted_once_and_not_forgotten) {
+    recovery_planner planner;
+    const auto is_placed = [&](int n, std::int64_t memory, duration later) {
+        return planner.place(guest_of(n, memory), planned_at + later).what == planned_kind::placed;
+    };
+    planner.begin({room("hv1", 8000)}, planned_at);
+    EXPECT_TRUE(is_placed(1, 5000, 0s));
+    EXPECT_FALSE(is_placed(2, 3001, 0s));
+    // It is there by its keys, and has touched a part of its memory, which is not free any more.
+    planner.begin({room("hv1", 7000)}, planned_at + 20s, {{guest_of(1).id, "hv1", 5000, 1000}});
+    EXPECT_FALSE(is_placed(2, 3001, 20s));
+    EXPECT_TRUE(is_placed(2, 3000, 20s));
+    planner.take_back(guest_of(2).id);
+    planner.begin({room("hv1", 7000)}, planned_at + 10min, {{guest_of(1).id, "hv1", 5000, 1000}});
+    EXPECT_FALSE(is_placed(2, 3001, 10min));
+    EXPECT_TRUE(is_placed(2, 3000, 10min));
+    // Said to be there, and it is on another node.
+    planner.begin({room("hv1", 8000)}, planned_at + 20min, {{guest_of(2).id, "hv2", 5000, 0}});
+    EXPECT_TRUE(is_placed(3, 8000, 20min));
+}
+
+TEST(recovery_plan, R44_overcommit_counts_what_was_promised) {
+    recovery_planner planner(150);
+    planner.begin({room("hv1", 4000, 10000)}, planned_at, {{guest_of(7).id, "hv1", 6000, 1000}});
+    EXPECT_EQ(planner.place(guest_of(1, 4001), planned_at).what, planned_kind::no_room);
+    EXPECT_EQ(planner.place(guest_of(1, 4000), planned_at).what, planned_kind::placed);
+}
+
+TEST(assigned_memory, R44_what_statistics_say_that_is_touched) {
+    struct row {
+        std::string stats;
+        std::optional<std::int64_t> mib;
+    };
+    for (const auto& one : {row{R"({"mem_stats": {"actual": 2097152, "rss": 1048576}, "cpu_stats": {}})", 1024},
+                            row{R"({"mem_stats":{"rss":2048}})", 2}, row{R"({"rss": 1023})", 0},
+                            row{R"({"name": "\"rss\": 4096", "mem_stats": {"rss": 1024}})", 1},
+                            row{R"({"mem_stats": {"actual": 1}})", {}}, row{R"({"rss": )", {}}, row{R"({"rss":)", {}},
+                            row{R"({"rss": -5})", {}}, row{R"({"rss": much})", {}}, row{"", {}},
+                            row{R"({"rss": 99999999999999999999})", {}}}) {
+        EXPECT_EQ(memory_touched(one.stats), one.mib) << one.stats;
+    }
+}
+
 TEST(recovery_plan, R44_nobody_runs_out_of_memory) {
     recovery_planner planner;
     planner.begin({room("hv1", 3000), room("hv2", 1000)}, planned_at);
