@@ -385,8 +385,49 @@ bool is_proven_by_storage(judge& of, const member& writer, const std::string& no
            of.world.hardware.rbd.is_blocklisted(network.substr(0, network.find('/')) + ":0/1");
 }
 
+void follow_machine(judge& of, const seen_change& seen) {
+    const std::string& path = seen.what.path;
+    const auto end = path.rfind('/') + 1;
+    const std::string key = path.substr(end);
+    if (!path.starts_with("/domains/") || (key != "state" && key != "lastnode")) {
+        return;
+    }
+    auto& one = of.state<fences_seen>().machines[path.substr(0, end)];
+    if (one.zxid != seen.what.zxid) {
+        one.before = one.now;
+        one.zxid = seen.what.zxid;
+    }
+    one.now[key] = seen.what.what == recorded_kind::remove ? std::string() : seen.what.data;
+}
+
+// 10.5 a2: it was migrating to that node, from one that has truly been off since, and has not come there. Nobody sends
+// it any more; and a daemon that stands still there may start it only by a write that rests on the keys as they were.
+bool never_arrived(judge& of, const seen_change& seen, const std::string& machine, const std::string& node) {
+    const auto found = of.state<fences_seen>().machines.find(machine);
+    if (found == of.state<fences_seen>().machines.end()) {
+        return false;
+    }
+    const auto& keys = found->second;
+    const auto& then = keys.zxid == seen.what.zxid ? keys.before : keys.now;
+    const auto state = then.find("state");
+    const auto sender = then.find("lastnode");
+    const bool was_migrating = state != then.end() && (state->second == "migrate" || state->second == "migrate-live" ||
+                                                       state->second == "unmigrate");
+    if (!was_migrating || sender == then.end() || sender->second == node || !was_off(of, sender->second)) {
+        return false;
+    }
+    const proof_found own = proof_of(of, *seen.writer, sender->second);
+    const proof_found proof = own.is_there ? own : stored_proof_of(of, *seen.writer, sender->second);
+    member* const receiver = of.world.find(node);
+    const auto id = parse_uuid(machine.substr(std::string_view("/domains/").size(), to_text(uuid()).size()));
+    const bool is_there = receiver == nullptr || !id || !receiver->node.settings.hypervisor ||
+                          receiver->node.guests().guest(*id).is_there();
+    return proof.is_synced && !is_there;
+}
+
 void consequences_have_proof(judge& of, const seen_change& seen) {
     constexpr std::string_view domains = "/domains/";
+    follow_machine(of, seen);
     auto& all = of.state<fences_seen>();
     const std::string& path = seen.what.path;
     if (path.starts_with(domains) && path.ends_with("/node") && seen.what.what != recorded_kind::remove) {
@@ -400,7 +441,7 @@ void consequences_have_proof(judge& of, const seen_change& seen) {
             (state == "fenced" || state == "dead") && has_fence_lock(of, *seen.writer) &&
             !has_it(*seen.writer, path, seen.what.data) && !moves_for_another_task(of, *seen.writer, machine)) {
             ++of.transitions["fence recovered a machine"];
-            if (!is_proven_by_storage(of, *seen.writer, before, path)) {
+            if (!is_proven_by_storage(of, *seen.writer, before, path) && !never_arrived(of, seen, machine, before)) {
                 proof_comes_first(of, "takes a machine of " + before, *seen.writer, before);
             }
         }

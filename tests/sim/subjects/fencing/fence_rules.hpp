@@ -4,6 +4,8 @@
 
 #include "sim/world/judge.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -22,6 +24,14 @@ struct fences_seen {
     std::map<std::string, time_point> was_dead;    // likewise, until when
     std::map<std::string, time_point> went_off;    // its power
     std::map<std::string, std::string> node_of;    // by key of a machine's node
+    // Of a machine, by its keys' prefix: its state, and the node that it was on before, as they were before the
+    // transaction that changed one of them last.
+    struct machine_keys {
+        std::int64_t zxid = 0;
+        std::map<std::string, std::string, std::less<>> now;
+        std::map<std::string, std::string, std::less<>> before;
+    };
+    std::map<std::string, machine_keys> machines;
     // Of the write lock under which a node is marked: its child, and who made it.
     std::map<std::string, std::uint32_t> marking;
     std::map<std::pair<std::string, std::string>, time_point> first_off;  // by fencer and node

@@ -78,7 +78,8 @@ protected:
         one.what = what;
         one.path = path;
         one.data = data;
-        one.zxid = ++zxid_;
+        one.zxid = zxid_ += is_transaction_begun_ ? 1 : 0;
+        is_transaction_begun_ = true;
         seen_change seen{one, &by, nullptr, {}};
         if (path.starts_with("/nodes/")) {
             const auto end = path.find('/', 7);
@@ -93,6 +94,8 @@ protected:
             }
         }
     }
+    // The next change is of the same one.
+    void begins_no_transaction() { is_transaction_begun_ = false; }
     void write_fenced(member& by) { change(recorded_kind::set, "/nodes/hv2/daemonstate", "fenced", by); }
     void record(member& of_whom, bool is_synced, model::fence_proof_kind kind = model::fence_proof_kind::power) {
         model::fence_record one;
@@ -124,7 +127,18 @@ protected:
 
 private:
     std::int64_t zxid_ = 1'000;
+    bool is_transaction_begun_ = true;
 };
+
+// A machine that was on its way from hv2 to hv3, whose daemon alone is silent, and that hv1 starts.
+struct move_row {
+    std::string state;
+    bool is_sender_off;
+    bool is_proven;
+    bool is_there;
+    std::string broken;
+};
+class fence_rules_of_moves : public fence_rules_told, public ::testing::WithParamInterface<move_row> {};
 
 }  // namespace
 
@@ -459,6 +473,38 @@ TEST_F(fence_rules_told, a_machine_that_was_migrating_needs_a_proof_too) {
     change(recorded_kind::set, node, "hv3", hv(1));
     EXPECT_EQ(broken(), "fence_has_proof");
 }
+
+TEST_P(fence_rules_of_moves, a_machine_that_never_arrived_needs_the_proof_of_its_sender) {
+    const auto& one = GetParam();
+    const auto key = [](const char* suffix) { return guest_key(the_machine, suffix); };
+    give_lock(hv(1));
+    world.ensemble.put("/nodes/hv3/daemonstate", "dead");
+    change(recorded_kind::set, key("/state"), one.state, hv(2));
+    change(recorded_kind::set, key("/node"), "hv3", hv(2));
+    change(recorded_kind::set, key("/lastnode"), "hv2", hv(2));
+    if (one.is_sender_off) {
+        lose_power(hv(2));
+    }
+    if (one.is_proven) {
+        record(hv(1), true);
+    }
+    if (one.is_there) {
+        hv(3).node.guests().put_running(guest_id(the_machine), "vm1", "<domain/>");
+    }
+    change(recorded_kind::set, key("/state"), "start", hv(1));
+    begins_no_transaction();
+    change(recorded_kind::set, key("/node"), "hv1", hv(1));
+    EXPECT_EQ(broken(), one.broken);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, fence_rules_of_moves,
+                         ::testing::Values(move_row{"migrate", true, true, false, ""},
+                                           move_row{"migrate-live", true, true, false, ""},
+                                           move_row{"unmigrate", true, true, false, ""},
+                                           move_row{"start", true, true, false, "fence_has_proof"},
+                                           move_row{"migrate-live", false, true, false, "fence_has_proof"},
+                                           move_row{"migrate-live", true, false, false, "fence_has_proof"},
+                                           move_row{"migrate-live", true, true, true, "fence_has_proof"}));
 
 TEST_F(fence_rules_told, anothers_proof_in_the_store_is_one_until_the_node_is_back) {
     give_lock(hv(1));
