@@ -243,6 +243,11 @@ recovery_step guest_recovery::deal_with_disks(context& c) {
     if (proof == fence_proof::storage && (!keys.are_all_rbd || keys.volumes.empty())) {
         return finish(c, guest_end::kept, "without proof that its node is off, as not all of its disks are in Ceph");
     }
+    // Whoever it is sent to has a client of his own, which nobody kept from writing.
+    const bool is_sent = is_migration(keys.state) && keys.node != dead_node;
+    if (proof == fence_proof::storage && is_sent && !is_planted(defect::fence_moves_blindly)) {
+        return finish(c, guest_end::kept, "without proof that its node is off, which may still send it");
+    }
     if (proof == fence_proof::none) {
         return finish(c, guest_end::kept, "without proof that its node is off");
     }

@@ -397,6 +397,16 @@ TEST(recovery, R12_without_a_power_off_each_machine_is_proven_by_storage) {
     EXPECT_EQ(refused.run(), guest_end::kept);
 }
 
+// Who is sent it later has a client that nobody kept from writing. What came to the dead node has his client.
+TEST(recovery, R12_no_proof_by_storage_of_a_machine_that_may_still_be_sent) {
+    for (const bool is_sent : {true, false}) {
+        migrating p(is_sent ? "hv2" : "hv3", is_sent ? "hv3" : "hv2");
+        p.machine.proof = fence_proof::storage;
+        p.others.nodes = {answered("hv2", remote_answer::absent)};
+        EXPECT_EQ(p.run(), is_sent ? guest_end::kept : guest_end::recovered) << p.machine.why;
+    }
+}
+
 // Whom nobody takes is left as it is, and his clients too.
 TEST(recovery, R12_a_node_is_found_before_a_proof_by_storage) {
     for (const auto what : {planned_guest::kind::no_room, planned_guest::kind::nobody, planned_guest::kind::no_figures,
