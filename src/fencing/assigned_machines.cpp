@@ -19,6 +19,9 @@ using answered = result<zookeeper::read_reply>;
 constexpr std::size_t keys_at_once = 256;
 constexpr std::size_t statistics_at_once = 16;
 constexpr duration definition_validity = 10min;
+// A machine that was started, or sent here, so long ago has touched what it uses: the rest is its node's to promise
+// again.
+constexpr duration touching = 10min;
 
 std::optional<model::vm_state> to_be_recovered(const answered& state) {
     const auto is = state ? std::optional(model::vm_state_or_fallback(state->data)) : std::nullopt;
@@ -74,6 +77,7 @@ async::awaitable<result<std::vector<owned_machine>>> running_machines(core::sess
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (const auto is = to_be_recovered(states[i])) {
             found[i].state_id = states[i]->stat.mzxid;
+            found[i].state_at = states[i]->stat.mtime;
             found[i].is_migrating = policy::is_migration(*is);
             out.push_back(std::move(found[i]));
         }
@@ -88,8 +92,11 @@ bool assigned_machines::is_known(const uuid& id) const {
 
 async::awaitable<result<std::vector<policy::assigned_machine>>> assigned_machines::read(std::set<std::string> nodes,
                                                                                         std::set<uuid> but,
+                                                                                        std::chrono::milliseconds now,
                                                                                         time_point until) {
-    PVC_CO_TRY(const auto machines, co_await running_machines(session_, std::move(nodes), std::move(but), until));
+    PVC_CO_TRY(auto machines, co_await running_machines(session_, std::move(nodes), std::move(but), until));
+    std::erase_if(machines,
+                  [now](const owned_machine& one) { return now - one.state_at > touching && !one.is_migrating; });
     std::erase_if(definitions_, [this](const auto& one) { return !is_known(one.first); });
     std::vector<policy::assigned_machine> out;
     for (std::size_t first = 0; first < machines.size(); first += statistics_at_once) {

@@ -17,7 +17,8 @@ namespace pvc::fencing {
 struct owned_machine {
     uuid id;
     std::string node;
-    std::int64_t state_id = 0;  // of the transaction that wrote its state
+    std::int64_t state_id = 0;             // of the transaction that wrote its state
+    std::chrono::milliseconds state_at{};  // when that was, by the servers' clock
     bool is_migrating = false;
 };
 
@@ -32,9 +33,12 @@ class assigned_machines {
 public:
     explicit assigned_machines(core::session& s) : session_(s) {}
 
-    // Of those that belong to these nodes, but for some. Errors: those of a read.
+    // Of those that belong to these nodes, but for some. `now`: by the servers' clock, as the newest figure of a node
+    // has it. Errors: those of a read.
     async::awaitable<result<std::vector<policy::assigned_machine>>> read(std::set<std::string> nodes,
-                                                                         std::set<uuid> but, time_point until);
+                                                                         std::set<uuid> but,
+                                                                         std::chrono::milliseconds now,
+                                                                         time_point until);
 
 private:
     struct definition {

@@ -99,7 +99,7 @@ async::awaitable<result<core::explanation>> look_at_capacity(core::session& s, t
     PVC_CO_TRY(const auto rooms, co_await read_rooms(s));
     PVC_CO_TRY(auto machines, co_await running_machines(s, names_of(rooms), {}, until));
     assigned_machines by_keys(s);
-    PVC_CO_TRY(const auto assigned, co_await by_keys.read(takers_of(rooms), {}, until));
+    PVC_CO_TRY(const auto assigned, co_await by_keys.read(takers_of(rooms), {}, rooms.written_at, until));
     PVC_CO_TRY(const auto guests, co_await guests_of(s, std::move(machines), rooms.cluster_selector, until));
     const auto& fencing = s.node.config->fencing;
     const auto outlook =

@@ -74,6 +74,9 @@ async::awaitable<result<rooms_read>> read_rooms(core::session& s) {
         out.rooms.push_back(room_of(names[i], keys));
         const auto peer = std::ranges::find(others, names[i], &core::other_node::name);
         out.rooms.back().silent_for = peer == others.end() ? duration::zero() : peer->silent_for;
+        if (const auto& beat = keys[10]) {
+            out.written_at = std::max(out.written_at, beat->stat.mtime);
+        }
         if (keys[0] && keys[1]) {
             out.versions[names[i]] = {keys[0]->stat.version, keys[1]->stat.version};
         }
@@ -112,7 +115,7 @@ void recovery_planning::end(const std::vector<uuid>& machines) {
     }
 }
 
-async::awaitable<bool> recovery_planning::read_assigned(std::set<std::string> nodes) {
+async::awaitable<bool> recovery_planning::read_assigned(const rooms_read& rooms) {
     const time_point begun = session_.node.clock().now();
     if (assigned_at_ && begun - *assigned_at_ < assigned_validity) {
         co_return true;
@@ -121,7 +124,7 @@ async::awaitable<bool> recovery_planning::read_assigned(std::set<std::string> no
     for (const auto& one : planner_.placed_machines()) {
         but.erase(one);
     }
-    auto now = co_await assigned_.read(std::move(nodes), std::move(but), begun + reading_limit);
+    auto now = co_await assigned_.read(takers_of(rooms), std::move(but), rooms.written_at, begun + reading_limit);
     if (!now) {
         co_return false;
     }
@@ -136,7 +139,7 @@ async::awaitable<bool> recovery_planning::read() {
     if (!now) {
         co_return false;
     }
-    const bool is_known = co_await read_assigned(takers_of(*now));
+    const bool is_known = co_await read_assigned(*now);
     if (!is_known) {
         co_return false;
     }

@@ -31,6 +31,7 @@ struct rooms_read {
     std::vector<policy::node_room> rooms;
     std::map<std::string, offer_versions> versions;
     std::string cluster_selector;
+    std::chrono::milliseconds written_at{};  // the newest heartbeat of them, by the servers' clock
 };
 // Errors: those of a read.
 async::awaitable<result<rooms_read>> read_rooms(core::session& s);
@@ -58,7 +59,7 @@ public:
 
 private:
     async::awaitable<bool> read();
-    async::awaitable<bool> read_assigned(std::set<std::string> nodes);
+    async::awaitable<bool> read_assigned(const rooms_read& rooms);
 
     core::session& session_;
     assigned_machines assigned_;

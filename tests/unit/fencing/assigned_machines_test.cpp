@@ -57,6 +57,31 @@ TEST_F(assigned_machines_test, R44_huge_pages_are_off_from_the_beginning) {
     EXPECT_EQ(where(1), "start hv2 hv3 False");
 }
 
+// What a machine has not used by then is its node's to promise again, as the free memory says.
+TEST_F(assigned_machines_test, R44_one_that_was_started_long_ago_has_touched_what_it_uses) {
+    say_statistics(1024);
+    loop.run_for(10min);
+    recover();
+    EXPECT_EQ(where(1), "start hv2 hv3 False");
+}
+
+TEST_F(assigned_machines_test, R44_one_that_was_started_of_late_has_not) {
+    loop.run_for(10min);
+    ensemble.put(model::domain_path(to_text(number(7)), "/state"), "start");
+    say_statistics(1024);
+    loop.run_for(9min);
+    recover();
+    EXPECT_EQ(end(1), guest_end::kept);
+}
+
+TEST_F(assigned_machines_test, R44_one_that_migrates_for_long_is_still_elsewhere) {
+    ensemble.put(model::domain_path(to_text(number(7)), "/state"), "migrate-live");
+    say_statistics(65536);
+    loop.run_for(11min);
+    recover();
+    EXPECT_EQ(end(1), guest_end::kept);
+}
+
 TEST_F(assigned_machines_test, R44_what_is_not_to_run_needs_nothing) {
     ensemble.put(model::domain_path(to_text(number(7)), "/state"), "stop");
     recover();

@@ -1,7 +1,7 @@
-// The memory that nodes owe to machines that belong to them and have not touched all of theirs: a machine that has just
-// been started uses little, and takes the rest in minutes or hours. By keys, so that all coordinators see it alike,
-// whoever started the machine and when (over README ruling 44, which goes by the free memory, less what one coordinator
-// placed in the last minute). Pure.
+// The memory that nodes owe to machines that were started there of late and have not touched all of theirs: such a
+// machine uses little at first, and takes more for some minutes. By keys, so that all coordinators see it alike,
+// whoever started the machine (README ruling 44 goes by the free memory, less what one coordinator placed in the last
+// minute). What one that has been running for longer does not use is free, as in the ruling: many rely on that. Pure.
 #pragma once
 
 #include "pvcnoded/base/uuid.hpp"
@@ -15,7 +15,7 @@
 
 namespace pvc::policy {
 
-// A machine that is to run, or migrates, of which `node` is to have it.
+// A machine that was started, or migrates, of which `node` is to have it.
 struct assigned_machine {
     uuid id;
     std::string node;
