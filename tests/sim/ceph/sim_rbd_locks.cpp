@@ -185,6 +185,9 @@ async::awaitable<result<void>> sim_rbd_locks::break_lock(std::string image, stor
         co_return begun.error();
     }
     store_.prepared_.erase({machine_, image, which.client});
+    if (store_.on_break_begun) {
+        store_.on_break_begun(machine_, image, which);
+    }
     auto reached = co_await reach("break", image, store_.break_time, deadline);
     if (!reached) {
         co_return reached.error();

@@ -53,6 +53,8 @@ public:
     }
     // Told when a lock is broken, with the machine that does so.
     std::function<void(const std::string& by, const std::string& image, const storage::rbd_lock& which)> on_break;
+    // When that begins.
+    std::function<void(const std::string& by, const std::string& image, const storage::rbd_lock& which)> on_break_begun;
     // Between a listing that was answered and what follows it.
     std::function<void(const std::string& image)> on_list;
     std::set<std::string> cut_off;  // machines that cannot ask Ceph

@@ -105,7 +105,28 @@ bool lists(const judge& of, const std::string& node, const uuid& id) {
     return list.find(pvc::to_text(id)) != std::string::npos;
 }
 
-void listen_to_hypervisors(judge& of) {
+bool may_break(judge& of, const member& one, const std::string& image, const storage::rbd_lock& which) {
+    const std::string& network = one.node.settings.storage_address;
+    return which.address.starts_with(network.substr(0, network.find('/')) + ":") ||
+           may_break_for_fence(of, one, image, which.address);
+}
+
+duration slept(const member& one) {
+    return one.node.clock.boot_now().time_since_epoch() - one.node.clock.now().time_since_epoch();
+}
+
+// What has begun is carried out, also where the host sleeps in the midst of it: nobody can call it back. The lock is of
+// the client that it was of.
+void listen_to_lock_breaks(judge& of) {
+    of.world.hardware.rbd.on_break_begun = [&of](const std::string& by, const std::string& image,
+                                                 const storage::rbd_lock& which) {
+        const member* one = of.world.find(by);
+        auto& begun = of.state<machines_seen>().breaks_begun;
+        begun.erase({by, image, which.client});
+        if (one != nullptr && may_break(of, *one, image, which)) {
+            begun[{by, image, which.client}] = slept(*one);
+        }
+    };
     of.world.hardware.rbd.on_break = [&of](const std::string& by, const std::string& image,
                                            const storage::rbd_lock& which) {
         for (const auto& told : of.world.on_lock_broken) {
@@ -115,13 +136,18 @@ void listen_to_hypervisors(judge& of) {
         if (one == nullptr) {
             return;
         }
-        const std::string& network = one->node.settings.storage_address;
-        if (!which.address.starts_with(network.substr(0, network.find('/')) + ":") &&
-            !may_break_for_fence(of, *one, image, which.address)) {
+        const auto& begun = of.state<machines_seen>().breaks_begun;
+        const auto mine = begun.find({by, image, which.client});
+        const bool has_slept_since = mine != begun.end() && slept(*one) > mine->second;
+        if (!has_slept_since && !may_break(of, *one, image, which)) {
             of.state<machines_seen>().foreign_break =
                 fmt::format("{} broke the lock of {} on {}", by, which.address, image);
         }
     };
+}
+
+void listen_to_hypervisors(judge& of) {
+    listen_to_lock_breaks(of);
     of.world.on_guest_change.emplace_back([&of](const std::string& machine, const sim_guest& guest) {
         if (of.world.find_foreign(machine) == nullptr) {
             return;

@@ -4,6 +4,7 @@
 #include "sim/subjects/domains/domains.hpp"
 #include "sim/world/judge.hpp"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -65,6 +66,8 @@ struct machine_seen {
 struct machines_seen {
     std::size_t double_runs = 0;  // of guests, told already
     std::string foreign_break;    // of a disk's lock
+    // Of a lock that may be broken: who, which image and client; and for how long his host had slept when that began.
+    std::map<std::array<std::string, 3>, duration> breaks_begun;
     std::string call_in_vain;
     std::map<std::int64_t, machine_seen> machines;
     // When a daemon's running list began to lack, or to have, what it should not.

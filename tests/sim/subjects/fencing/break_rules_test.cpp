@@ -1,0 +1,76 @@
+// A break of a lock that began in time is carried out, also where its host slept in the midst of it; none begins later.
+#include "sim/subjects/domains/guest_rules.hpp"
+#include "sim/subjects/domains/guests.hpp"
+#include "sim/subjects/fencing/fence_rules.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pvc::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+class break_rules : public ::testing::Test {
+protected:
+    break_rules() : world(settings()), of(world) {
+        world.ensemble.put("/nodes/hv2/daemonstate", "fenced");
+        of.state<fences_seen>().lock["0000000001"] = fencer().number;
+    }
+    static cluster_settings settings() {
+        cluster_settings wanted;
+        wanted.boards = true;
+        for (const std::string name : {"hv1", "hv2"}) {
+            node_settings node;
+            node.name = name;
+            node.coordinators = {"hv1"};
+            node.hypervisor = true;
+            node.storage_address = "10.254.0." + name.substr(2) + "/24";
+            wanted.nodes.push_back(std::move(node));
+        }
+        return wanted;
+    }
+    [[nodiscard]] member& fencer() const { return *world.members.front(); }
+    void begins() { world.hardware.rbd.on_break_begun("hv1", image, lock); }
+    [[nodiscard]] bool may_end() {
+        world.hardware.rbd.on_break("hv1", image, lock);
+        return of.state<machines_seen>().foreign_break.empty();
+    }
+    void loses_lock() { of.state<fences_seen>().lock.clear(); }
+
+    cluster world;
+    judge of;
+    const std::string image = guest_image(1);
+    const storage::rbd_lock lock{"auto 1", "client.2", "10.254.0.2:0/1"};
+};
+
+}  // namespace
+
+TEST_F(break_rules, what_began_in_time_ends_after_a_sleep) {
+    begins();
+    loses_lock();
+    fencer().node.clock.suspend(40s);
+    EXPECT_TRUE(may_end());
+}
+
+TEST_F(break_rules, without_a_sleep_the_lock_is_needed_until_the_end) {
+    begins();
+    loses_lock();
+    EXPECT_FALSE(may_end());
+}
+
+TEST_F(break_rules, nothing_begins_after_a_sleep) {
+    loses_lock();
+    fencer().node.clock.suspend(40s);
+    begins();
+    EXPECT_FALSE(may_end());
+}
+
+TEST_F(break_rules, what_began_without_the_lock_is_not_excused_by_a_sleep) {
+    loses_lock();
+    begins();
+    fencer().node.clock.suspend(40s);
+    EXPECT_FALSE(may_end());
+}
+
+}  // namespace pvc::sim
