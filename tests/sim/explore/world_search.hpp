@@ -56,7 +56,7 @@ public:
         while (!waiting_.empty() && !out_.broken && known_.size() <= limit_) {
             auto [index, now] = std::move(waiting_.front());
             waiting_.pop_front();
-            expand(index, now);
+            expand(index, std::move(now));
         }
         out_.is_exhausted = waiting_.empty() && !out_.broken;
         if (out_.is_exhausted) {
@@ -72,7 +72,8 @@ private:
         move by;
     };
 
-    std::uint32_t add(world now, std::uint32_t parent, const move& by) {
+    // It is kept where it is new.
+    std::uint32_t add(world&& now, std::uint32_t parent, const move& by) {
         const auto next = static_cast<std::uint32_t>(known_.size());
         const auto [found, is_new] = numbers_.try_emplace(identity_of(now), next);
         if (is_new) {
@@ -82,14 +83,16 @@ private:
         return found->second;
     }
 
-    void expand(std::uint32_t index, const world& now) {
+    void expand(std::uint32_t index, world now) {
         if (is_at_rest(now)) {
             settled_.push_back(index);
             ++out_.settled;
         }
         bool is_left = false;
-        for (const move& one : moves_of(now)) {
-            world next = now;
+        const auto moves = moves_of(now);
+        for (std::size_t i = 0; i < moves.size(); ++i) {
+            const move& one = moves[i];
+            world next = i + 1 < moves.size() ? world(now) : world(std::move(now));
             auto broken = apply(next, one);
             ++out_.steps;
             if (broken) {

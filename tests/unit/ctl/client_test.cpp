@@ -1,6 +1,8 @@
 // tidy-allow-file(thread): the client blocks, so its other end is a thread
 // One question over a socket, and answers that are none of ours.
 #include "pvcnoded/ctl/client.hpp"
+#include "pvcnoded/ctl/options.hpp"
+#include "pvcnoded/ctl/run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +13,7 @@
 #include <array>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace pvc::ctl {
 namespace {
@@ -70,6 +73,36 @@ TEST(ctl_client, an_answer_repeats_the_id_of_its_request) {
     EXPECT_TRUE(busy && busy->error && busy->error->what == protocol::problem::busy);
     const auto garbage = asked("no JSON\n");
     EXPECT_TRUE(!garbage && garbage.error().code() == errc::invalid);
+}
+
+// docs/control.md, "Exit status": a script can tell what was refused from what was not answered in time.
+TEST(ctl_client, a_fence_command_ends_with_the_status_of_its_outcome) {
+    using words = std::vector<std::string>;
+    struct row {
+        std::string code;
+        int status;
+    };
+    for (const auto& command :
+         {words{"fence", "probe", "hv2"}, words{"fence", "retry", "hv2"}, words{"fence", "show", "hv2"},
+          words{"fence", "list"}, words{"fence", "confirm", "hv2", "--yes-the-node-is-off", "hv2"}}) {
+        for (const auto& one : {row{"not-found", 1}, row{"bad-request", 1}, row{"unknown-request", 1}, row{"busy", 1},
+                                row{"defect", 1}, row{"refused", 4}, row{"too-late", 5}, row{"version", 6}}) {
+            const one_answer daemon(R"({"version":1,"id":1,"ok":false,"error":{"code":")" + one.code +
+                                    R"(","text":"for this reason"}})" + "\n");
+            words all{"--socket", daemon.path()};
+            all.insert(all.end(), command.begin(), command.end());
+            const auto given = parse_options(all);
+            ASSERT_EQ(given.problem, "");
+            testing::internal::CaptureStderr();
+            EXPECT_EQ(run(given, {}), one.status) << command[1] << " " << one.code;
+            EXPECT_EQ(testing::internal::GetCapturedStderr(), "pvcnodectl: for this reason\n");
+        }
+    }
+}
+
+TEST(ctl_client, a_word_that_does_not_name_the_node_again_is_not_sent) {
+    const auto given = parse_options({"fence", "confirm", "hv2", "--yes-the-node-is-off", "hv3"});
+    EXPECT_NE(given.problem, "") << "a usage error: status 2";
 }
 
 }  // namespace
