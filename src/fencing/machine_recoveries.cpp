@@ -156,6 +156,7 @@ private:
         std::int64_t mark_id = 0;
         time_point since{};
         std::map<uuid, std::string> why;  // of the last try
+        std::string not_tried;            // why that one was none
     };
 
     // Given to a node, and not seen to run there.
@@ -247,6 +248,7 @@ private:
                 }
                 co_return co_await shorten_list(session_, found.order, under, out.left);
             });
+        mine.not_tried = done ? std::string() : done.error().text();
         if (!done) {
             session_.node.log.info("machines of " + shown(found.order.node) +
                                    " that were not recovered are not tried now: " + done.error().text());
@@ -339,6 +341,8 @@ private:
         if (mine.why.empty() && found.proof.by != session_.node.self()) {
             text += "; why is known to " + shown(found.proof.by) + ", which fenced it: pvcnodectl fence show " +
                     shown(node) + " there";
+        } else if (mine.why.empty() && !mine.not_tried.empty()) {
+            text += "; they could not be tried: " + mine.not_tried;
         }
         session_.node.log.error(message::recovery_left,
                                 "machines of " + shown(node) + " are still to be recovered: " + text);

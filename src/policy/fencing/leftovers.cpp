@@ -64,9 +64,11 @@ leftover_next next_leftover_try(const leftover_seen& seen, const leftover_memory
         return {};
     }
     leftover_next next;
-    next.tells = !memory.told || now - *memory.told >= hourly;
-    const time_point tell_at = memory.told && !next.tells ? *memory.told + hourly : now + hourly;
     const bool is_owner = seen.proof.by == seen.self;
+    // Why they are left is known then.
+    const bool is_tried_soon = seen.can_any && memory.tries == 0 && (is_owner || !seen.is_proof_owner_run);
+    next.tells = !is_tried_soon && (!memory.told || now - *memory.told >= hourly);
+    const time_point tell_at = memory.told && !next.tells ? *memory.told + hourly : now + hourly;
     const time_point begin = is_owner || !seen.is_proof_owner_run ? seen.since : seen.since + alone_for;
     const time_point due = std::max(begin, (memory.first ? memory.last : begin) + leftover_pause(memory.tries));
     next.tries = seen.can_any && now >= due;

@@ -91,6 +91,12 @@ TEST_F(domain_fence, AC28_while_its_machines_are_being_moved_all_end_and_none_is
     EXPECT_FALSE(machine().guest(u2).is_there());
     pass(30s);
     EXPECT_EQ(machine().count("create U1") + machine().count("create U2"), 0U) << hv1().log();
+    EXPECT_EQ(
+        hv1().times_logged("the domain state of this node is fence-flush: whoever fenced it moves its machines, "
+                           "or a client wrote that; none is started here until that is over, or nothing was moved "
+                           "for 180 s [fenced-holds]"),
+        1U)
+        << hv1().log();
     ensemble.put({{key("/node"), "hv2"}, {key("/lastnode"), "hv1"}, {key("/state"), "start"}});
     ensemble.put("/nodes/hv1/domainstate", "flushed");
     ASSERT_TRUE(run_until([&] { return machine().executes(u2); }, 10s)) << hv1().log();

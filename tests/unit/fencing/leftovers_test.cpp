@@ -7,9 +7,9 @@ namespace {
 // README rulings 38, 44: by the fencer itself, under its lock and with a record.
 class leftovers : public recovery_test {
 protected:
-    sim_node& start() {
+    sim_node& start(const std::string& fencer = "hv1") {
         ensemble.put("/nodes/hv3/domainstate", "flushed");
-        ensemble.put("/nodes/hv3/fenceproof", "20261127T070012.345Z-hv1 hv1 power");
+        ensemble.put("/nodes/hv3/fenceproof", "20261127T070012.345Z-hv1 " + fencer + " power");
         sim_node& hv1 = add_host("hv1");
         hv1.settings.coordinators = {"hv1"};
         hv1.start();
@@ -29,10 +29,28 @@ TEST_F(leftovers, are_tried_until_there_is_room) {
     EXPECT_EQ(where(1), "start hv3  False");
     EXPECT_EQ(value("/nodes/hv3/runningdomains"), to_text(number(1)));
     EXPECT_EQ(hv1.times_logged("[recovery-left]"), 1U) << hv1.log();
+    EXPECT_TRUE(
+        hv1.logged("machines of hv3 are still to be recovered: m1 (it needs 64 MiB, and the node with the most "
+                   "room lacks 54 MiB of that) [recovery-left]"))
+        << hv1.log();
     offer("hv4", "8000");
     run_beating(70s);
     EXPECT_EQ(where(1), "start hv4 hv3 False") << hv1.log();
     EXPECT_TRUE(lock_children("/config/fence_lock").empty());
+}
+
+// Who did not fence it, and cannot try: where the reasons are known.
+TEST_F(leftovers, whose_reasons_another_coordinator_knows) {
+    has_storage = false;
+    put_machine(1);
+    list("hv3", to_text(number(1)));
+    sim_node& hv1 = start("hv2");
+    run_beating(60s);
+    EXPECT_EQ(where(1), "start hv3  False");
+    EXPECT_TRUE(
+        hv1.logged("machines of hv3 are still to be recovered: m1; why is known to hv2, which fenced it: "
+                   "pvcnodectl fence show hv3 there [recovery-left]"))
+        << hv1.log();
 }
 
 // Before a node dies (`explain capacity`): by the same figures and words.

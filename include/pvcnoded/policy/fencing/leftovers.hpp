@@ -55,7 +55,7 @@ struct leftover_seen {
 
 struct leftover_next {
     bool tries = false;
-    bool tells = false;                 // the hourly error line that names them
+    bool tells = false;                 // the hourly error line that names them, the first time after the first try
     std::optional<time_point> after{};  // to be asked again
     friend bool operator==(const leftover_next&, const leftover_next&) = default;
 };

@@ -134,7 +134,8 @@ TEST(fence_attempt, R45_who_is_fenced_for_the_third_time_within_an_hour_stays_of
         p.seen.fences_in_an_hour = static_cast<std::uint8_t>(before);
         p.run();
         EXPECT_EQ(p.count("power on"), before == 2 ? 0 : 1);
-        EXPECT_EQ(p.has_said(fence_news::kept_off), before == 2);
+        EXPECT_EQ(p.words_of(fence_news::kept_off),
+                  before == 2 ? "it was fenced for the third time within an hour" : "");
         EXPECT_EQ(p.fence.keeps_off, before == 2) << "the record has it from the outcome";
     }
 }
@@ -194,7 +195,8 @@ TEST(fence_attempt, R45_without_its_history_it_is_not_switched_on) {
     EXPECT_EQ(never.run().back(), "done");
     EXPECT_EQ(never.second(), 65 + 60);
     EXPECT_EQ(never.count("power on"), 0);
-    EXPECT_TRUE(never.has_said(fence_news::kept_off));
+    EXPECT_EQ(never.words_of(fence_news::kept_off),
+              "how often it was fenced is not known, as the records cannot be read");
     fence_play failed;
     failed.seen.fences_in_an_hour.reset();
     failed.off_status = failed.status_status = 1;

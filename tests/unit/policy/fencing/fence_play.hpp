@@ -94,6 +94,15 @@ public:
             return line != nullptr && line->what == what;
         });
     }
+    [[nodiscard]] std::string words_of(fence_news what) const {
+        for (const auto& one : acts) {
+            const auto* const line = std::get_if<fence_act::say>(&one);
+            if (line != nullptr && line->what == what) {
+                return line->text;
+            }
+        }
+        return {};
+    }
     void beats() { victim.heartbeat_id = ++last_id_; }
     void writes(model::daemon_state state) {
         victim.state = state;
