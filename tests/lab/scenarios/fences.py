@@ -1,4 +1,5 @@
 """A node dies: it is found dead, switched off by its board, seen off, and its machines run elsewhere, each once."""
+import json
 import time
 
 from ..fences import Fences, with_guest
@@ -39,6 +40,9 @@ def boards_switch(lab):
 def fence_power_cut(lab):
     herd, victim, uuids = with_guest(lab, settings=SEEN_OFF)
     [uuid] = uuids
+    outlook = json.loads(ask(herd.coordinators[0], 'explain', 'capacity', '--json')[1])
+    rows = {one['node']: (one['machines'], one['would_start_elsewhere']) for one in outlook['nodes']}
+    equal((rows[victim.short], outlook['without_place']), ((1, 1), []), 'explain capacity, before the cut')
     cut = herd.cut(victim)
     target, begun = herd.await_moved(uuid, 'web', victim)
     print(f'the guest was begun on {target.short} {begun - cut:.1f} s after the power cut')
@@ -185,6 +189,9 @@ def fence_two_nodes(lab):
     second = herd.nodes[4]
     uuids[herd.guest_on(second, 2, 'db')] = 'db'
     lab.await_beats(second, 2)
+    named = 'this node is no coordinator; ask one: ' + ', '.join(node.short for node in herd.coordinators)
+    equal(json.loads(ask(second, 'explain', 'fences', '--json')[1])['judges_not_because'], named, 'explain fences on a hypervisor')
+    equal(ask(second, 'explain', 'capacity')[0], 1, 'explain capacity on a hypervisor')
     cut = herd.cut(first)
     herd.cut(second)
     for (uuid, name), victim in zip(uuids.items(), (first, second)):
