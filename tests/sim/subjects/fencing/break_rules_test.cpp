@@ -2,6 +2,7 @@
 #include "sim/subjects/domains/guest_rules.hpp"
 #include "sim/subjects/domains/guests.hpp"
 #include "sim/subjects/fencing/fence_rules.hpp"
+#include "sim/subjects/fencing/fencing.hpp"
 
 #include <gtest/gtest.h>
 
@@ -71,6 +72,25 @@ TEST_F(break_rules, what_began_without_the_lock_is_not_excused_by_a_sleep) {
     begins();
     fencer().node.clock.suspend(40s);
     EXPECT_FALSE(may_end());
+}
+
+// Whoever began later has never seen which board was where, and no probe tells.
+TEST_F(break_rules, boards_that_were_exchanged_before_a_daemon_began_are_excused_for_that_one) {
+    const auto orders = [&](duration began_ago) {
+        of.state<fences_seen>().beat["hv2"] = world.now() - 12s;
+        of.of(fencer()).started = world.now() - began_ago;
+        for (const auto& told : powers_of(world).on_command) {
+            told("hv1", "hv2", "off");
+        }
+        return of.broken() ? of.broken()->invariant : "";
+    };
+    ASSERT_TRUE(world.perform(*parse_action("exchange-boards hv1 hv2")));
+    const time_point end = world.now() + 900s;
+    world.later.after(900s, [] {});
+    while (world.now() < end && world.step()) {
+    }
+    EXPECT_EQ(orders(600s), "");
+    EXPECT_EQ(orders(1000s), "living_not_fenced") << "it has seen them before, and probed since";
 }
 
 }  // namespace pvc::sim

@@ -113,8 +113,19 @@ bool is_unprobed(const judge& of, const std::map<std::string, time_point>& since
     return found != since.end() && age > at_least && age < next_probe;
 }
 
-// Boards that nobody could see through, by name.
-std::string excuse_of_board(judge& of, const std::string& node) {
+// Two boards that answer in each other's place since before this daemon began: each is one of its own, and it has never
+// seen which was where.
+bool has_never_seen_its_own(const judge& of, const member* by, const std::string& node) {
+    const auto& powers = powers_of(of.world);
+    const auto led = powers.leads_to.find(node);
+    const auto back = led == powers.leads_to.end() ? led : powers.leads_to.find(led->second);
+    const auto since = powers.led_since.find(node);
+    return by != nullptr && back != powers.leads_to.end() && back->second == node && since != powers.led_since.end() &&
+           of.of(*by).started > since->second;
+}
+
+// Boards that nobody could see through, by name; `by`: who fences.
+std::string excuse_of_board(judge& of, const std::string& node, const member* by) {
     auto& powers = powers_of(of.world);
     const sim_bmc* const board = board_of(of.world, node);
     const auto lied = powers.lied.find(node);
@@ -132,11 +143,14 @@ std::string excuse_of_board(judge& of, const std::string& node) {
     const bool is_led = std::ranges::any_of(powers.led_to, [&](const auto& one) {
         return (one.first == node || one.second == node) && is_unprobed(of, powers.led_since, one.first, -1ns);
     });
+    if (!is_led && has_never_seen_its_own(of, by, node)) {
+        return "a board that is another's since before the fencer's daemon began";
+    }
     return is_led ? "a board that is another's since the last probe" : "";
 }
 
-bool is_excused(judge& of, const std::string& node) {
-    const std::string why = excuse_of_board(of, node);
+bool is_excused(judge& of, const std::string& node, const member* by = nullptr) {
+    const std::string why = excuse_of_board(of, node, by);
     if (!why.empty()) {
         ++of.transitions["excused: " + why];
     }
@@ -211,7 +225,7 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
     const duration late = asker->node.connector.link().lag + guard_time;
     const bool is_on = is_machine_on(of.world, node) && !is_on_since_it_was_seen_off(of, by, node);
-    if (is_on && age > late && age < limit && !is_excused(of, node)) {
+    if (is_on && age > late && age < limit && !is_excused(of, node, asker)) {
         of.say("living_not_fenced",
                fmt::format("{} switches {} off, whose last sign of life was {:.1f} s ago", by, node, seconds(age)));
     }
@@ -226,7 +240,7 @@ void power_off_is_sent(judge& of, const std::string& by, const std::string& node
     const auto& all = settings.coordinators;
     const bool is_coordinator = std::ranges::find(all, node) != all.end();
     if (is_first && is_coordinator && is_on &&
-        coordinators_left(of, *asker, node) * 2 <= static_cast<int>(all.size()) && !is_excused(of, node)) {
+        coordinators_left(of, *asker, node) * 2 <= static_cast<int>(all.size()) && !is_excused(of, node, asker)) {
         of.say("majority_stays", fmt::format("{} switches {} off, and {} of {} coordinators would be left", by, node,
                                              coordinators_left(of, *asker, node), all.size()));
     }
@@ -246,7 +260,7 @@ void only_the_dead_are_marked(judge& of, const seen_change& seen) {
     const auto limit = std::chrono::seconds(settings.fence_intervals * settings.keepalive_interval);
     const duration age = of.world.now() - last_sign(of, node);
     const bool may_have_no_power = was_off(of, node) || is_on_since_it_was_seen_off(of, seen.writer->name(), node);
-    if (age < limit * clocks_agree / 100 && !may_have_no_power && !is_excused(of, node)) {
+    if (age < limit * clocks_agree / 100 && !may_have_no_power && !is_excused(of, node, seen.writer)) {
         of.say("living_not_fenced", fmt::format("{} marks {} dead, whose last sign of life was {:.1f} s ago",
                                                 seen.writer->name(), node, seconds(age)));
     }
@@ -294,11 +308,11 @@ proof_found stored_proof_of(judge& of, const member& writer, const std::string& 
     return whose == nullptr || whose == &writer ? proof_found() : proof_of(of, *whose, node);
 }
 
-bool rests_on_lie(judge& of, const std::string& node) {
+bool rests_on_lie(judge& of, const member& writer, const std::string& node) {
     auto& all = of.state<fences_seen>().excused;
     const auto found = all.find(node);
     const bool was_excused = found != all.end() && found->second >= last_sign(of, node);
-    if (!was_excused && is_excused(of, node)) {
+    if (!was_excused && is_excused(of, node, &writer)) {
         all[node] = of.world.now();
         return true;
     }
@@ -311,7 +325,7 @@ void proof_comes_first(judge& of, const std::string& what, const member& writer,
     if (!proof.is_there || !proof.is_synced) {
         of.say("fence_has_proof", fmt::format("{} {}, and has no record of a proof{}", writer.name(), what,
                                               proof.is_there ? " that is on its disk" : ""));
-    } else if (!proof.is_word && of.world.has_boards && !was_off(of, node) && !rests_on_lie(of, node)) {
+    } else if (!proof.is_word && of.world.has_boards && !was_off(of, node) && !rests_on_lie(of, writer, node)) {
         of.say("fence_has_proof",
                fmt::format("{} {}, which has been on since its last heartbeat", writer.name(), what));
     }
