@@ -196,6 +196,13 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
                             ": put rules of the host into a table of another name" +
                             (has_nft() ? "" : "; nft is not installed, so that what is there would not be kept"));
     }
+    if (!filter) {
+        out.warnings.push_back("firewall: " + policy::filter_unseen(filter.error()));
+    }
+    if (const auto key = stack.sysctl(std::string(policy::ipv6_forwarding_key));
+        !key && key.error().code() == errc::not_found) {
+        out.warnings.push_back(policy::remark_without_ipv6().text);
+    }
     if (filter && (filter->flags & model::owned_table) != 0) {
         out.warnings.push_back(
             fmt::format("firewall: table inet filter belongs to another running program (flags owner{}): client "

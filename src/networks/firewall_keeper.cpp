@@ -234,7 +234,7 @@ async::awaitable<bool> firewall_keeper::converge() {
     auto seen = co_await filter_.look(begun + filter_look_limit);
     look_time_ = node_.clock().now() - begun;
     if (!seen) {
-        failed("it cannot be looked at: " + seen.error().text());
+        failed(policy::filter_unseen(seen.error()));
         co_return false;
     }
     if ((seen->flags & model::owned_table) != 0) {

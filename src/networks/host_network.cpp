@@ -16,7 +16,7 @@ constexpr duration rules_limit = std::chrono::seconds(5);
 constexpr duration rules_every = std::chrono::seconds(60);             // of a firewall there may be many
 constexpr duration ports_note_limit = std::chrono::milliseconds(250);  // a full disk keeps no device out of its bridge
 const std::string ip4_forwarding = "net/ipv4/ip_forward";
-const std::string ip6_forwarding = "net/ipv6/conf/all/forwarding";
+const std::string ip6_forwarding(policy::ipv6_forwarding_key);
 
 // Addresses that go from a device: whoever gave them to it is to find them.
 std::string what_goes(const policy::host_unit& unit) {
@@ -73,6 +73,9 @@ async::awaitable<void> host_network::make_plan(const model::network_state& seen)
         plan_ = policy::with_router_settings(
             std::move(plan_), seen, made, [this](const std::string& key) { return setting(key); },
             policy::sysctl_settings(policy::core_devices_of(work_.config())));
+    }
+    if (const auto read = work_.stack().sysctl(ip6_forwarding); !read && read.error().code() == errc::not_found) {
+        plan_.remarks.push_back(policy::remark_without_ipv6());
     }
     const auto are_there = ports;
     for (const auto& unit : plan_.units) {

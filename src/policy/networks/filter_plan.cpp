@@ -205,4 +205,11 @@ filter_plan plan_filter(const wanted_filter& wanted, const filter_state& seen, b
     return plan;
 }
 
+std::string filter_unseen(const failure& why) {
+    return fmt::format(
+        "it cannot be looked at: {}: what is in force stays, and a kernel without nf_tables filters no "
+        "guest of a client network",
+        why.text());
+}
+
 }  // namespace pvc::policy

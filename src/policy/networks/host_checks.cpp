@@ -213,6 +213,7 @@ std::vector<host_unit> units_of_lost_routes(const model::network_state& seen, co
 
 std::optional<network_remark> remark_of_untaken(const config::node_config& config, const model::network_state& seen) {
     std::string all;
+    bool is_v6_untaken = false;
     for (const auto& one : seen.addresses()) {
         const auto name = seen.name_of(one.link);
         const bool is_hosts_bridge =
@@ -224,15 +225,26 @@ std::optional<network_remark> remark_of_untaken(const config::node_config& confi
                                  (model::vni_of(name, "vmbr") && one.is_global());
         if (!one.is_taken && !is_repaired) {
             all += fmt::format("{}{} on {}", all.empty() ? "" : ", ", one.address.text(), name);
+            is_v6_untaken = is_v6_untaken || one.address.address.is_v6();
         }
     }
-    return all.empty() ? std::nullopt
-                       : std::optional(network_remark{
-                             message::network_left_alone, false,
-                             fmt::format("this host takes no packets for {}: the kernel's routes to them in table "
-                                         "local are gone (`ip route flush table local`, say): take each address away "
-                                         "and add it again",
-                                         all)});
+    if (all.empty()) {
+        return std::nullopt;
+    }
+    return network_remark{message::network_left_alone, false,
+                          fmt::format("this host takes no packets for {}: the kernel's routes to them in table local "
+                                      "are gone (`ip route flush table local`, say){}: take each address away and add "
+                                      "it again",
+                                      all,
+                                      is_v6_untaken ? ", or another machine answered for one (`dadfailed` in `ip "
+                                                      "address`: look for it first)"
+                                                    : "")};
+}
+
+network_remark remark_without_ipv6() {
+    return {message::network_host, false,
+            "this kernel has no IPv6 (ipv6.disable=1, say): gateways of client networks of IPv6 are not set here, and "
+            "their guests have no IPv6 by this node"};
 }
 
 model::network_state with_ports_of(const host_plan& plan, const model::network_state& seen) {

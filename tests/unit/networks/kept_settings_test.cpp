@@ -54,6 +54,18 @@ TEST_F(kept_settings_test, a_client_network_s_bridge_takes_no_router_s_word_whoe
     }
 }
 
+TEST_F(kept_settings_test, a_kernel_without_ipv6_is_said_once) {
+    auto& hv1 = add_networked();
+    hv1.network.broken.insert_or_assign("read net/ipv6/conf/all/forwarding",
+                                        failure(errc::not_found, "net/ipv6", "No such file or directory"));
+    start(hv1);
+    beat(30s);
+    EXPECT_EQ(hv1.times_logged("warning: this kernel has no IPv6 (ipv6.disable=1, say): gateways of client networks "
+                               "of IPv6 are not set here"),
+              1U)
+        << hv1.log();
+}
+
 // The bridge is there, its device is not yet, and another daemon puts it in.
 TEST_F(kept_settings_test, a_bridge_of_a_daemon_that_was_killed_takes_the_settings_of_its_device) {
     auto& hv1 = add_networked();

@@ -3,6 +3,7 @@
 // (cases 41, 42, 50, 51, 54); ruling 35.
 #pragma once
 
+#include "pvcnoded/base/result.hpp"
 #include "pvcnoded/model/packet_filter.hpp"
 #include "pvcnoded/policy/networks/firewall.hpp"
 
@@ -26,6 +27,8 @@ struct filter_plan {
 // "": nothing. Chains with a place or a policy of their own are; where no chain is a client network's, also any other
 // chain, and rules without a tag. What static files made looks the same.
 [[nodiscard]] std::string rules_of_others(const model::filter_state& seen);
+// What is said where the kernel's packet filter cannot be looked at, by a daemon and beforehand.
+[[nodiscard]] std::string filter_unseen(const failure& why);
 // It has a chain of a client network, or a rule with a tag: a daemon of either kind made it.
 [[nodiscard]] bool is_of_daemons(const model::filter_state& seen);
 

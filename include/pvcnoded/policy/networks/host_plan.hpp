@@ -117,6 +117,10 @@ using device_names = std::vector<std::pair<std::string, std::string>>;
     return route.is_local ? model::local_table : model::main_table;
 }
 // Addresses that are not the daemon's to repair, of which this host takes no packets. Empty: there are none.
+// Where the kernel has no IPv6: what of client networks cannot be then.
+[[nodiscard]] network_remark remark_without_ipv6();
+inline constexpr std::string_view ipv6_forwarding_key = "net/ipv6/conf/all/forwarding";
+
 [[nodiscard]] std::optional<network_remark> remark_of_untaken(const config::node_config& config,
                                                               const model::network_state& seen);
 
