@@ -138,6 +138,7 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
         co_return false;
     }
     const std::uint64_t wants = wants_;
+    has_renamed_ = false;
     whose_.bases = bridges_.bases();
     whose_.bridges = bridges_.known();
     with_machines_ = policy::bridges_of_machines(work_.config(), seen);
@@ -276,6 +277,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     if (row == nullptr || !row->wanted) {
         co_return false;
     }
+    const auto before = row->plan;
     row->type = row->wanted->type;
     row->has_links = true;
     row->memory.own_bridge = policy::index_of(bridges_.known(), vni);
@@ -287,6 +289,13 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     const bool was_refused = row->plan && row->plan->is_refused;
     row->plan = policy::plan_network(*row->wanted, work_.config(), seen, row->memory, whose_);
     const auto plan = *row->plan;
+    const bool is_refused = plan.is_refused && !was_refused;
+    const bool renames = std::ranges::any_of(
+        plan.steps, [](const auto& one) { return std::holds_alternative<model::rename_link>(one); });
+    if (has_renamed_ && (renames || is_refused)) {
+        row->plan = before;  // what was seen under its names another network has called back
+        co_return true;
+    }
     wants_names_ = wants_names_ || (plan.is_refused && !was_refused);
     auto said = plan.remarks;
     const bool is_due = row->pause.is_over(node_.clock().now());
@@ -327,6 +336,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
             co_return true;
         }
         has_changed = done.has_value();
+        has_renamed_ = has_renamed_ || (done && renames);
         if (done) {
             row->memory = plan.next;
         } else {

@@ -141,6 +141,7 @@ private:
     bool are_names_known_ = false;
     bool is_names_read_failed_ = false;
     bool wants_names_ = false;
+    bool has_renamed_ = false;    // with this look
     std::uint64_t names_of_ = 0;  // wishes that had come before names were read last
     bool is_told_ = false;
     bool is_swept_ = false;

@@ -66,6 +66,7 @@ TEST_F(renamed_links_test, two_that_exchanged_their_names_have_their_own_again) 
     }
     beat(5s);
     EXPECT_TRUE(is_as_before(hv1, first, second)) << hv1.log();
+    EXPECT_FALSE(hv1.logged("[network-refused]") || hv1.logged("[network-failed]")) << hv1.log();
 }
 
 TEST_F(renamed_links_test, one_by_another_name_goes_with_its_network) {
