@@ -280,8 +280,13 @@ async::awaitable<void> role_addresses::add_lost_routes(lost_routes lost, time_po
         if (!may_hold() || !is_wanted(where)) {
             continue;  // it went with its address, or goes
         }
-        damages_.tell(message::network_damaged, fmt::format("the {} over {}, of {}, was gone, adding it again",
-                                                            model::to_text(route), where.device, where.address.text()));
+        const bool may_be_elsewhere = route.is_local && where.address.address.is_v6();
+        damages_.tell(message::network_damaged,
+                      fmt::format("the {} over {}, of {}, was gone{}, adding it again", model::to_text(route),
+                                  where.device, where.address.text(),
+                                  may_be_elsewhere ? ", or another machine answered for it (`dadfailed`: look for one "
+                                                     "that has it)"
+                                                   : ""));
         const std::string step = "add the " + model::to_text(route) + " over " + where.device;
         // An address that must go for it is missed by the next look, and added as any other: by who may.
         if (std::holds_alternative<model::remove_address>(steps.front())) {

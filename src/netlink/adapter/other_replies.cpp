@@ -32,7 +32,8 @@ bool is_tentative_address(std::string_view body, std::uint32_t now) {
     while (const auto one = all.next()) {
         flags = one->type == IFA_FLAGS ? read_as<std::uint32_t>(one->value).value_or(flags) : flags;
     }
-    return is_new_address(body, now) || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0;
+    // One that another machine was found to have stays tentative: nobody asks again.
+    return is_new_address(body, now) || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) == IFA_F_TENTATIVE;
 }
 
 result<named_rule> parse_rule(std::string_view body) {

@@ -66,6 +66,33 @@ TEST_F(kernel_table_local, addresses_of_both_families) {
     });
 }
 
+// Its own question comes back to it, as if another machine had the address.
+TEST_F(kernel_table_local, an_address_that_another_machine_answered_for_is_not_taken) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        for (const auto* words : {"link add mirror type bridge mcast_snooping 0", "link set mirror up"}) {
+            ip_command(words);
+        }
+        ip_command("link set " + bench.far_end("eth0") + " master mirror");
+        ip_command("link set " + bench.far_end("eth0") + " type bridge_slave hairpin on");
+        EXPECT_TRUE(co_await becomes_running("eth0", true));
+        co_await done(set_sysctl{"net/ipv6/conf/all/enhanced_dad", "0"});
+        co_await done(set_sysctl{"net/ipv6/conf/eth0/enhanced_dad", "0"});
+        ip_command("address add fd00::9/64 dev eth0");
+        std::string all;
+        for (int times = 0; times < 100 && all.empty(); ++times) {
+            co_await async::sleep_for(bench.clock(), 100ms, "the kernel's question");
+            all = co_await untaken();
+        }
+        EXPECT_EQ(all, "fd00::9/64");
+        EXPECT_NE(ip_output("-6 address show dev eth0").find("dadfailed"), std::string::npos);
+        co_await done(remove_address{"eth0", at("fd00::9/64")});
+        co_await done(add_address{"eth0", at("fd00::9/64")});
+        all = co_await untaken();
+        EXPECT_EQ(all, "") << "the daemon's own are not asked for";
+    });
+}
+
 // Of its route nobody is told when that is made, or missing; a look that comes too early looks once more.
 TEST_F(kernel_table_local, a_new_address_of_ipv6_is_looked_at_again_when_it_can_be_judged) {
     bench.run([this]() -> awaitable<void> {
