@@ -123,7 +123,13 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         }
         auto& failed = troubles_[unit.what];
         if (failed.pause.is_over(node_.clock().now())) {
-            auto done = co_await work_.carry_out_or_undo(unit.steps, seen);
+            std::vector<std::string> settings_left;  // a host that is out of reach for them could not be helped
+            auto done = co_await work_.carry_out_or_undo(unit.steps, seen, &settings_left);
+            for (const auto& one : done ? settings_left : std::vector<std::string>()) {
+                node_.log.error(
+                    message::network_host,
+                    fmt::format("host network: {}: {}, the rest of it is set up all the same", unit.what, one));
+            }
             if (done) {
                 if (set_up_.is_first(unit.what, node_.clock().now())) {
                     node_.log.info("host network: " + unit.what + " is set up");

@@ -87,7 +87,12 @@ async::awaitable<result<void>> link_work::carry_out(std::vector<model::network_c
 }
 
 async::awaitable<result<void>> link_work::carry_out_or_undo(std::vector<model::network_change> steps,
-                                                            const model::network_state& before) {
+                                                            const model::network_state& before,
+                                                            std::vector<std::string>* settings_left) {
+    const auto is_setting = [](const model::network_change& one) {
+        return std::holds_alternative<model::set_sysctl>(one);
+    };
+    const bool are_beside = settings_left != nullptr && !std::ranges::all_of(steps, is_setting);
     std::vector<model::network_change> undo;
     for (const auto& step : steps) {
         auto done = co_await apply(step);
@@ -104,6 +109,10 @@ async::awaitable<result<void>> link_work::carry_out_or_undo(std::vector<model::n
             continue;
         }
         failure why = std::move(done).error().during(model::to_text(step));
+        if (are_beside && is_setting(step) && why.code() != errc::timed_out) {
+            settings_left->push_back(why.text());
+            continue;
+        }
         std::ranges::reverse(undo);
         for (const auto& back : undo) {
             auto undone = co_await apply(back);

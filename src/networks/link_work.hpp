@@ -27,9 +27,12 @@ public:
     // that this kernel does not have is left out. `left`: gets that step and those behind it.
     async::awaitable<result<void>> carry_out(std::vector<model::network_change> steps,
                                              std::vector<model::network_change>* left = nullptr);
-    // The same; where a step fails, those before it are undone, backwards, as far as that is possible.
+    // The same; where a step fails, those before it are undone, backwards, as far as that is possible. With
+    // `settings_left`: settings that the kernel refuses (/proc/sys is read-only, say) are left out of steps that are
+    // about more than settings, and told there.
     async::awaitable<result<void>> carry_out_or_undo(std::vector<model::network_change> steps,
-                                                     const model::network_state& before);
+                                                     const model::network_state& before,
+                                                     std::vector<std::string>* settings_left = nullptr);
     async::awaitable<result<model::network_state>> look();
     [[nodiscard]] netlink::network_stack& stack() { return stack_; }
 

@@ -485,5 +485,18 @@ TEST_F(host_network_test, a_new_bridge_takes_what_routers_say_as_its_device_did)
     EXPECT_EQ(read("brstorage/disable_ipv6"), "1");
 }
 
+// /proc/sys is read-only in many containers.
+TEST_F(host_network_test, a_setting_that_is_refused_keeps_no_device_out_of_its_bridge) {
+    auto& hv1 = add_networked();
+    const std::string step = "set net/ipv6/conf/brupstream/accept_ra to 0";
+    ASSERT_TRUE(hv1.kernel.apply(model::set_sysctl{"net/ipv6/conf/ens4/accept_ra", "0"}));
+    hv1.network.broken.insert_or_assign(step, failure(errc::refused, step, "Read-only file system"));
+    start(hv1);
+    beat(5s);
+    EXPECT_EQ(link(hv1, "ens4"), "mtu 1500 up master brupstream");
+    EXPECT_EQ(hv1.times_logged("failed: host network: port ens4 of brupstream: " + step), 1U) << hv1.log();
+    EXPECT_TRUE(hv1.logged("Read-only file system, the rest of it is set up all the same"));
+}
+
 }  // namespace
 }  // namespace pvc::node
