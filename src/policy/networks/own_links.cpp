@@ -199,12 +199,16 @@ bool own_links::is_own_base(const model::network_link& base, std::uint32_t vni) 
 }
 
 bool own_links::is_named(std::string_view name) const {
-    return whose_.named.contains(name) || std::ranges::any_of(whose_.named, [&](const std::string& one) {
-               const auto pattern =
-                   one.starts_with('/') ? one.substr(1, one.find_first_of("/=", 1) - 1) : std::string();
-               return !pattern.empty() && pattern.find_first_of("*?[") != 0 &&
-                      ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
-           });
+    return whose_.named.contains(name) || !pattern_of(name).empty();
+}
+
+std::string own_links::pattern_of(std::string_view name) const {
+    const auto found = std::ranges::find_if(whose_.named, [&](const std::string& one) {
+        const auto pattern = one.starts_with('/') ? one.substr(1, one.find_first_of("/=", 1) - 1) : std::string();
+        return !pattern.empty() && pattern.find_first_of("*?[") != 0 &&
+               ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+    });
+    return found == whose_.named.end() ? std::string() : *found;
 }
 
 bool own_links::has_base(const model::network_link& bridge, std::uint32_t vni, model::network_type type) const {
@@ -301,10 +305,13 @@ std::vector<std::string> own_links::names_of_trunk() const {
 }
 
 std::string own_links::why_not_made(const std::string& name) const {
-    return is_named(name) ? name +
-                                " is a link of this host's own: the network configuration of this host names it, "
-                                "whether it is up or not"
-                          : std::string();
+    if (!is_named(name)) {
+        return {};
+    }
+    return fmt::format(
+        "{} is a link of this host's own: the network configuration of this host names it{}, whether "
+        "it is up or not",
+        name, whose_.named.contains(name) ? "" : fmt::format(" (by the pattern {})", pattern_of(name)));
 }
 
 // Which number of which device is written out, so that no pattern counts: "/bond0*" would be all of them.

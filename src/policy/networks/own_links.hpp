@@ -112,6 +112,8 @@ public:
 
 private:
     [[nodiscard]] std::vector<const model::network_link*> vlans_above() const;
+    // By which it is named, as the file has it; "": by none.
+    [[nodiscard]] std::string pattern_of(std::string_view name) const;
     [[nodiscard]] std::string why_taken_above(std::uint32_t vni) const;
     [[nodiscard]] static bool has_number(const model::network_link& link, std::uint32_t vni, model::network_type type);
     void add_host_link(const model::network_link* link);

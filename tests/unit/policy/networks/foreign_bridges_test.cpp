@@ -263,7 +263,9 @@ TEST(named_links, of_what_is_named_and_not_there_nothing_is_made) {
         {"vmbr400", false, "vmbr400" + is_named},
         {"vxlan400", true, "vxlan400" + is_named},
         {"vmbr400", true, "vmbr400" + is_named},
-        {"/vxlan4*", true, "vxlan400" + is_named},
+        {"/vxlan4*", true,
+         "vxlan400 is a link of this host's own: the network configuration of this host names it (by the pattern "
+         "/vxlan4*), whether it is up or not\n"},
         {"eth0.400", false,
          "VLAN 400 of eth0 is this host's own: the network configuration of this host names eth0.400, whether it is up "
          "or not\n"},
