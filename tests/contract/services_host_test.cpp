@@ -223,6 +223,25 @@ mode_t mode_of(const std::string& path) {
     return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 07777 : 0;
 }
 
+// Who has put a link in the place of a record has no other file written, nor its mode given to the record.
+TEST_F(linux_host, a_symbolic_link_is_replaced_and_not_followed) {
+    bench.make_file("elsewhere", "another's\n");
+    ASSERT_EQ(::chmod(bench.path("elsewhere").c_str(), 0666), 0);
+    ASSERT_EQ(::symlink(bench.path("elsewhere").c_str(), bench.path("record").c_str()), 0);
+    bench.run([&]() -> awaitable<void> {
+        auto written = co_await bench.host().replace_file(bench.path("record"), "ours\n");
+        EXPECT_TRUE(written);
+    });
+    const auto elsewhere = bench.host().read_file(bench.path("elsewhere"));
+    EXPECT_TRUE(elsewhere && *elsewhere == "another's\n");
+    const auto record = bench.host().read_file(bench.path("record"));
+    EXPECT_TRUE(record && *record == "ours\n");
+    struct stat found{};
+    ASSERT_EQ(::lstat(bench.path("record").c_str(), &found), 0);
+    EXPECT_TRUE(S_ISREG(found.st_mode));
+    EXPECT_EQ(found.st_mode & 07777, 0644U);
+}
+
 TEST_F(linux_host, the_mode_is_exact_whatever_the_umask_is) {
     const mode_t before = ::umask(077);
     bench.run([&]() -> awaitable<void> {

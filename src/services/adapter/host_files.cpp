@@ -56,7 +56,8 @@ std::optional<account> find_account(const std::string& name) {
 // A file that is replaced keeps its mode.
 mode_t mode_of(const std::string& path) {
     struct stat found{};
-    return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 07777 : 0644;
+    // What is a link goes with it: what that leads to is another file.
+    return ::lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) ? found.st_mode & 07777 : 0644;
 }
 
 using open_directory = std::unique_ptr<DIR, int (*)(DIR*)>;
