@@ -183,3 +183,19 @@ def named_and_down(lab):
     lab.await_beats(node, 2)
     equal(View(node).on('vxlan1001'), ['10.50.3.1/24'], 'the address of the host')
     check(View(node).links['vxlan1001'].get('master') is None, 'vxlan1001 is in a bridge')
+
+
+@scenario('networking.md 3.1: a DHCP client renews its lease on a port: the bridge has it for as long', limit=60)
+def renewed_lease(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    start(lab, node)
+    bridge = 'brcluster'
+    lease = '10.255.0.88/24'
+    for device, left in ((bridge, 20), ('ens4', 600)):
+        node.enter('ip', 'address', 'replace', lease, 'dev', device, 'valid_lft', str(left), 'preferred_lft', str(left))
+    soon(lab, node, lambda view: lease not in view.on('ens4'), 'it goes from the port')
+    text = node.enter('ip', '-4', '-o', 'address', 'show', 'dev', bridge)
+    left = [line.split('valid_lft ')[1].split('sec')[0] for line in text.splitlines() if lease in line]
+    check(len(left) == 1 and int(left[0]) > 500, text)
+    lab.await_log(node, f'{lease} goes from ens4 to {bridge}')
