@@ -308,6 +308,7 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     } else if (plan.is_refused && plan.stays && !row->standing) {  // a daemon before this one had it so
         row->standing = *plan.stays == model::network_type::managed ? row->as_managed : std::nullopt;
     }
+    auto last = std::exchange(row->done, {});
     if (plan.steps.empty()) {
         row->memory = plan.next;
         row->pause.succeeded();
@@ -335,9 +336,10 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
         if (row == nullptr) {
             co_return true;
         }
-        has_changed = done.has_value();
+        has_changed = done.has_value() && last != plan.steps;
         has_renamed_ = has_renamed_ || (done && renames);
         if (done) {
+            row->done = plan.steps;
             row->memory = plan.next;
         } else {
             // Which settings were made is not known: they are made again, which is no repair.

@@ -41,10 +41,11 @@ struct network_row {
     std::optional<policy::network_plan> plan;    // of the last look
     std::optional<time_point> waits_for_note{};  // since when, for a link that is being put on record
     retry_pause pause;
-    std::string trouble;                      // why the last try failed
-    std::optional<model::network_type> type;  // that it had last
-    bool has_links = false;                   // some may have been made, or were found
-    std::uint64_t wish = 0;                   // which one of want() it is, since when; 0: it was begun with
+    std::vector<model::network_change> done{};  // with the last look: what is asked for once more changes nothing
+    std::string trouble;                        // why the last try failed
+    std::optional<model::network_type> type;    // that it had last
+    bool has_links = false;                     // some may have been made, or were found
+    std::uint64_t wish = 0;                     // which one of want() it is, since when; 0: it was begun with
     time_point wished{};
 };
 

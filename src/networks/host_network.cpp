@@ -108,6 +108,7 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         return std::ranges::find(units, one.first, &policy::host_unit::what) == units.end();
     });
     bool has_changed = false;
+    std::map<std::string, std::vector<model::network_change>> done;
     ignore(set_up_.take_due(node_.clock().now()), "how often it was set up the damages tell");
     const bool was_right = std::exchange(was_right_, plan_.is_right() && !plan_.waits_for_carrier);
     for (const auto& unit : units) {
@@ -124,28 +125,31 @@ async::awaitable<bool> host_network::settle(const model::network_state& seen) {
         auto& failed = troubles_[unit.what];
         if (failed.pause.is_over(node_.clock().now())) {
             std::vector<std::string> settings_left;  // a host that is out of reach for them could not be helped
-            auto done = co_await work_.carry_out_or_undo(unit.steps, seen, &settings_left);
-            for (const auto& one : done ? settings_left : std::vector<std::string>()) {
+            auto outcome = co_await work_.carry_out_or_undo(unit.steps, seen, &settings_left);
+            for (const auto& one : outcome ? settings_left : std::vector<std::string>()) {
                 node_.log.error(
                     message::network_host,
                     fmt::format("host network: {}: {}, the rest of it is set up all the same", unit.what, one));
             }
-            if (done) {
+            if (outcome) {
                 if (set_up_.is_first(unit.what, node_.clock().now())) {
                     node_.log.info("host network: " + unit.what + " is set up");
                 }
                 troubles_.erase(unit.what);
                 note_made(unit, policy::made_when::afterwards);
-                has_changed = true;
+                const auto last = done_.find(unit.what);
+                has_changed = has_changed || last == done_.end() || last->second != unit.steps;
+                done.insert_or_assign(unit.what, unit.steps);
                 continue;
             }
             note_made(unit, policy::made_when::failed);
-            failed.text = unit.what + ": " + done.error().text();
+            failed.text = unit.what + ": " + outcome.error().text();
             failed.pause.failed(node_.clock().now());
         }
         said.push_back({message::network_host, true, failed.text + ", it is as it was before and tried again"});
     }
     remarks_.tell("host", std::move(said));
+    done_ = std::move(done);
     if (!has_changed) {
         co_await keep_addresses(seen);
     }

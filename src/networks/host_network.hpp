@@ -65,8 +65,11 @@ private:
     std::optional<time_point> rules_told_;
     std::set<int> kept_;                       // bridges that were told to keep their hardware address, by index
     std::map<std::string, trouble> troubles_;  // by unit
-    policy::repeated_events set_up_;           // units that were set up, which was told
-    retry_pause forwarding_pause_;             // of its settings
+    // What was done with the last look, by unit. Where the next one asks for just that again the kernel has it so,
+    // whatever it shows, or somebody undoes it at once: nobody waits for that.
+    std::map<std::string, std::vector<model::network_change>> done_;
+    policy::repeated_events set_up_;  // units that were set up, which was told
+    retry_pause forwarding_pause_;    // of its settings
     // Settings that were right once, and when it was last told that somebody changed one.
     std::map<std::string, time_point> was_right_by_key_;
 };

@@ -107,5 +107,31 @@ TEST_F(networks_under_way_test, more_keys_than_can_be_watched) {
     EXPECT_EQ(hv1.times_logged("beyond the watch budget"), 1U);
 }
 
+// The kernel says that it is done, and shows it to nobody; or somebody undoes it at once.
+TEST_F(networks_under_way_test, what_is_never_seen_as_it_was_made_holds_up_nobody) {
+    auto& hv1 = stage_primary();
+    put_network(8, {{"/ip4_network", "10.8.0.0/24"}, {"/ip4_gateway", "10.8.0.1"}});
+    ASSERT_TRUE(within(5s, [&] { return addresses(hv1, "vmbr8") == "10.8.0.1/24"; })) << hv1.log();
+    beat(2s);
+    auto& changed = hv1.kernel.changed;
+    const auto undo = [&hv1] {
+        hv1.kernel.remove("brstorage", *parse_host_address("10.254.0.1/24"));
+        ignore(hv1.kernel.apply(model::set_down{"vxlan8"}), "it is there");
+    };
+    bool is_undoing = false;
+    changed = [before = changed, undo, &is_undoing] {
+        if (!std::exchange(is_undoing, true)) {
+            undo();
+            is_undoing = false;
+        }
+        before();
+    };
+    undo();
+    beat(2s);
+    put_network(9, {{"/ip4_network", "10.9.0.0/24"}, {"/ip4_gateway", "10.9.0.1"}});
+    EXPECT_TRUE(within(5s, [&] { return addresses(hv1, "vmbr9") == "10.9.0.1/24"; })) << hv1.log();
+    EXPECT_LE(hv1.times_logged("[network-damaged]"), 4U) << hv1.log();
+}
+
 }  // namespace
 }  // namespace pvc::node
