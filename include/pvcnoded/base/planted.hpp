@@ -51,6 +51,9 @@ enum class defect : std::uint8_t {
     port_without_frames,       // a tunnel of packets is to be a port of a bridge
     moved_bare,                // an address goes to its bridge without its metric, its far end and the like
     lease_made_permanent,      // one with a lifetime stays there for ever
+    renewal_ignored,           // one that is renewed on the device runs out on the bridge
+    routes_not_moved,          // routes of a device that becomes a port stay where they lead nowhere
+    moved_routes_bare,         // they go to the bridge without the settings that they have
     new_bridge_hears_routers,  // a bridge takes what routers say, whatever its device does
     own_damage_kept,           // what somebody did to the daemon's own table is kept as the host's firewall
     swept_unread,              // what may be named by a file that cannot be read is removed

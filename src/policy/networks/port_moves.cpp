@@ -147,7 +147,8 @@ bool mover::is_there_for_a_time(const link_address& one) const {
 // its lease there: the bridge has it for as long as the longer of the two.
 link_address mover::as_it_comes(const link_address& one) const {
     auto coming = one;
-    if (const auto there = on_bridge(one); there && there->lifetime.valid >= one.lifetime.valid) {
+    const auto there = on_bridge(one);
+    if (there && (there->lifetime.valid >= one.lifetime.valid || is_planted(defect::renewal_ignored))) {
         coming.is_permanent = there->is_permanent;
         coming.lifetime = there->lifetime;
     }
@@ -250,6 +251,9 @@ model::network_route mover::as_it_comes(const link_route& route) const {
         return found->is;
     }
     auto coming = route.is;
+    if (is_planted(defect::moved_routes_bare)) {
+        coming.settings.clear();
+    }
     if (route.is.is_local) {
         return coming;  // no packet takes its source from it
     }
@@ -374,6 +378,9 @@ void mover::sort_routes() {
                     defaults_.push_back(to_text(route.is));
                     has_v6_default_ = has_v6_default_ || route.is.to.address.is_v6();
                 }
+                continue;
+            }
+            if (is_planted(defect::routes_not_moved)) {
                 continue;
             }
             (is_made_there(route) ? made_there_ : plan_.routes).push_back(route);
