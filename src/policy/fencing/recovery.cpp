@@ -192,6 +192,7 @@ recovery_step guest_recovery::asked_others(context& c, const recovery_said::othe
     std::string lives_on;
     std::string unclear;
     int lives = 0;
+    bool is_dead_there = false;
     for (const auto& one : said.nodes) {
         const bool had_it = one.node == keys.node || one.node == keys.last_node;
         switch (one.answer) {
@@ -200,6 +201,7 @@ recovery_step guest_recovery::asked_others(context& c, const recovery_said::othe
             case remote_answer::halted:
                 ++lives;
                 lives_on = one.node;
+                is_dead_there = one.daemon == daemon_state::dead;
                 break;
             case remote_answer::refused:
             case remote_answer::hanging:
@@ -223,6 +225,13 @@ recovery_step guest_recovery::asked_others(context& c, const recovery_said::othe
     }
     if (lives == 1 && keys.node != dead_node) {
         return finish(c, guest_end::kept, shown(lives_on) + " has it, whose daemon goes on with it");
+    }
+    // Its keys are all that tells that it is on its way: without them it would be proven by its client there, who may
+    // still send it here.
+    const bool may_be_received = proof == fence_proof::storage || proof == fence_proof::none;
+    if (lives == 1 && is_dead_there && may_be_received && !is_planted(defect::fence_moves_blindly)) {
+        return finish(c, guest_end::kept,
+                      "without proof that " + shown(lives_on) + " is off, which has it and may still send it");
     }
     if (lives == 1) {
         wanted = {write_kind::stays, lives_on, keys.last_node == lives_on ? std::string() : keys.last_node};

@@ -406,6 +406,40 @@ TEST(recovery, R12_no_proof_by_storage_of_a_machine_that_may_still_be_sent) {
     }
 }
 
+// Given back, it would be one that nobody sends, and proven by its client there. Who is off receives nothing.
+TEST(recovery, R12_what_a_dead_node_may_still_send_is_not_given_back_to_it) {
+    struct row {
+        fence_proof proof;
+        daemon_state sender;
+        remote_answer answer;
+        guest_end end;
+    };
+    const row rows[] = {
+        {fence_proof::storage, daemon_state::dead, remote_answer::alive, guest_end::kept},
+        {fence_proof::storage, daemon_state::dead, remote_answer::halted, guest_end::kept},
+        {fence_proof::none, daemon_state::dead, remote_answer::alive, guest_end::kept},
+        {fence_proof::storage, daemon_state::run, remote_answer::alive, guest_end::recovered},
+        {fence_proof::none, daemon_state::run, remote_answer::alive, guest_end::recovered},
+        {fence_proof::power, daemon_state::dead, remote_answer::alive, guest_end::recovered},
+        {fence_proof::lease, daemon_state::dead, remote_answer::alive, guest_end::recovered},
+        {fence_proof::operators_word, daemon_state::dead, remote_answer::alive, guest_end::recovered},
+    };
+    for (const auto& one : rows) {
+        for (const auto state : {vm_state::migrate, vm_state::migrate_live, vm_state::unmigrate, vm_state::start}) {
+            migrating p("hv3", "hv2");
+            p.keys.state = state;
+            p.keys.listed_by = {"hv2"};
+            p.machine.proof = one.proof;
+            p.others.nodes = {answered("hv1", remote_answer::absent), answered("hv2", one.answer, true, one.sender)};
+            EXPECT_EQ(p.run(), one.end) << to_text(one.proof) << ' ' << model::to_text(state) << p.machine.why;
+            if (one.end == guest_end::kept) {
+                EXPECT_EQ(p.asked, lines{"ask the others"});
+                EXPECT_EQ(p.machine.why, "without proof that hv2 is off, which has it and may still send it");
+            }
+        }
+    }
+}
+
 // Whom nobody takes is left as it is, and his clients too.
 TEST(recovery, R12_a_node_is_found_before_a_proof_by_storage) {
     for (const auto what : {planned_guest::kind::no_room, planned_guest::kind::nobody, planned_guest::kind::no_figures,
