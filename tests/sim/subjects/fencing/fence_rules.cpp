@@ -363,11 +363,16 @@ bool is_left_by(judge& of, const std::string& node, const std::string& image) {
            });
 }
 
-// It says that the machine is where it is: a migration to the dead node that did not come about.
-bool has_it(member& writer, std::string_view path, std::string_view node) {
+// It says that the machine is where it is: a migration to the dead node that did not come about. Of another node only
+// where its daemon may go on: one that is dead without a proof may still send it, and the keys alone tell that.
+bool has_it(judge& of, const member& writer, std::string_view path, std::string_view node) {
     constexpr std::size_t before = std::string_view("/domains/").size();
     const auto id = parse_uuid(path.substr(before, path.rfind('/') - before));
-    return id && node == writer.name() && writer.node.settings.hypervisor && writer.node.guests().guest(*id).is_there();
+    member* const one = of.world.find(node);
+    const bool may_go_on =
+        node == writer.name() || value_of(of, "/nodes/" + std::string(node) + "/daemonstate") != "dead";
+    return id && one != nullptr && may_go_on && one->node.settings.hypervisor &&
+           one->node.guests().guest(*id).is_there();
 }
 
 // A task of this node that is no fence moves the machine, under a lock that says so: a flush or its undoing. The target
@@ -453,7 +458,7 @@ void consequences_have_proof(judge& of, const seen_change& seen) {
         const bool is_to_be_off = wanted == "stop" || wanted == "disable" || wanted == "fail";
         if (!is_to_be_off && seen.writer != nullptr && !before.empty() && before != seen.what.data &&
             (state == "fenced" || state == "dead") && has_fence_lock(of, *seen.writer) &&
-            !has_it(*seen.writer, path, seen.what.data) && !moves_for_another_task(of, *seen.writer, machine)) {
+            !has_it(of, *seen.writer, path, seen.what.data) && !moves_for_another_task(of, *seen.writer, machine)) {
             ++of.transitions["fence recovered a machine"];
             if (!is_proven_by_storage(of, *seen.writer, before, path) && !never_arrived(of, seen, machine, before)) {
                 proof_comes_first(of, "takes a machine of " + before, *seen.writer, before);
