@@ -44,8 +44,8 @@ protocol::answer answer_of(const result<core::explanation>& got) {
     if (!got) {
         const failure why = got.error();
         const bool is_late = why.code() == errc::timed_out;
-        // What is away is said in whole sentences.
-        const bool is_said = why.code() == errc::unavailable && !why.cause().empty();
+        // What is away, or late, is said in whole sentences.
+        const bool is_said = (why.code() == errc::unavailable || is_late) && !why.cause().empty();
         return refuse(is_late ? problem::too_late : problem::not_found,
                       "it cannot be explained now: " + (is_said ? why.cause() : why.text()));
     }

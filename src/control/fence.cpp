@@ -42,7 +42,9 @@ async::awaitable<protocol::answer> answered(async::timers& clock, std::shared_pt
     while (!to_come->answer) {
         const bool is_told = co_await to_come->changed.wait_until(clock, until, "what is asked");
         if (!is_told && !to_come->answer) {
-            co_return refuse(problem::too_late, "there was no answer in time; a board may take a minute (--timeout)");
+            co_return refuse(problem::too_late,
+                             "there was no answer in time; a board may take a minute (--timeout), and "
+                             "ZooKeeper may be away (see status)");
         }
     }
     if (!*to_come->answer) {

@@ -1,8 +1,9 @@
 #include "pvcnoded/fencing/board_probes.hpp"
 
+#include "zookeeper_away.hpp"
+
 #include "pvcnoded/base/text.hpp"
 #include "pvcnoded/model/fence_record.hpp"
-#include "pvcnoded/policy/fencing/confirm.hpp"
 
 #include <fmt/format.h>
 
@@ -53,7 +54,7 @@ public:
         owner_.part_ = nullptr;
         for (auto& [node, all] : owner_.wanted_) {
             for (const auto& one : all) {
-                one->give(failure(errc::unavailable, node, "the ZooKeeper session has ended"));
+                one->give(zookeeper_away(node));
             }
         }
         owner_.wanted_.clear();
@@ -76,7 +77,7 @@ public:
             for (;;) {
                 co_await changed_.wait(async::wait_note::work("a board that is to be probed"));
                 if (is_away()) {  // it went away after they had asked
-                    answer_wanted(failure(errc::unavailable, {}, std::string(policy::zookeeper_is_away)));
+                    answer_wanted(failure(errc::suspended));
                 }
                 while (may_probe() && is_due()) {
                     co_await look();
@@ -163,7 +164,7 @@ private:
     }
     void answer_wanted(const failure& why) {
         for (const auto& [node, all] : std::map(owner_.wanted_)) {
-            owner_.answer_all(node, why);
+            owner_.answer_all(node, unanswered(why, node));
         }
     }
 
@@ -239,7 +240,7 @@ private:
             auto& unread = unread_[node];
             unread.wait = std::clamp(2 * unread.wait, read_again, read_again_at_most);
             unread.again = node_.clock().now() + unread.wait;
-            owner_.answer_all(node, keys.error());
+            owner_.answer_all(node, unanswered(keys.error(), node));
             co_return;
         }
         unread_.erase(node);
@@ -380,7 +381,7 @@ void board_probes::answer_all(const std::string& node, const result<core::explan
 std::shared_ptr<core::awaited_explanation> board_probes::probe_board(std::string node, time_point /*until*/) {
     auto said = std::make_shared<core::awaited_explanation>();
     if (part_ == nullptr || part_->is_away()) {
-        said->give(failure(errc::unavailable, node, std::string(policy::zookeeper_is_away)));
+        said->give(zookeeper_away(node));
     } else if (node_.maintenance) {
         said->give(failure(errc::refused, node, "maintenance mode is on: no board is asked"));
     } else {

@@ -2,6 +2,7 @@
 
 #include "assigned_machines.hpp"
 #include "recovery_planning.hpp"
+#include "zookeeper_away.hpp"
 
 #include "pvcnoded/async/deadline.hpp"
 #include "pvcnoded/async/task_group.hpp"
@@ -34,7 +35,7 @@ struct capacity_question {
     capacity_question& operator=(const capacity_question&) = delete;
     ~capacity_question() {
         if (!answer->answer) {
-            answer->give(failure(errc::unavailable, "ZooKeeper", "the session ended"));
+            answer->give(zookeeper_away("capacity"));
         }
     }
 };
@@ -146,7 +147,7 @@ public:
 
     void ask(const asked_capacity& answer, time_point until) {
         if (!session_.zk.is_connected()) {
-            answer->give(failure(errc::unavailable, "capacity", std::string(policy::zookeeper_is_away)));
+            answer->give(zookeeper_away("capacity"));
             return;
         }
         if (scope_ == nullptr || scope_->cancelled()) {
@@ -162,7 +163,7 @@ public:
         scope_->spawn("explain capacity", [this, question, until]() -> async::awaitable<void> {
             auto got = co_await async::with_deadline(session_.node.clock(), until, "the room for machines",
                                                      look_at_capacity(session_, until));
-            question->answer->give(std::move(got));
+            question->answer->give(got ? std::move(got) : unanswered(got.error(), "capacity"));
         });
     }
 
@@ -180,7 +181,7 @@ std::unique_ptr<core::session_part> capacity::begin(core::session& s) {
 std::shared_ptr<core::awaited_explanation> capacity::explain(time_point until) {
     auto answer = std::make_shared<core::awaited_explanation>();
     if (part_ == nullptr) {
-        answer->give(failure(errc::unavailable, "capacity", std::string(policy::zookeeper_is_away)));
+        answer->give(zookeeper_away("capacity"));
     } else {
         part_->ask(answer, until - capacity_before_limit);
     }

@@ -180,7 +180,7 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
             }
             std::erase(part.asked_, answer);
             if (!answer->answer) {
-                answer->give(failure(errc::unavailable, node, "the ZooKeeper session has ended"));
+                answer->give(failure(errc::unavailable, node, std::string(policy::zookeeper_is_away)));
             }
         }
     };

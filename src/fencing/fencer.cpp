@@ -1,8 +1,7 @@
 #include "pvcnoded/fencing/fencer.hpp"
 
 #include "fencer_part.hpp"
-
-#include "pvcnoded/policy/fencing/confirm.hpp"
+#include "zookeeper_away.hpp"
 
 #include <fmt/format.h>
 
@@ -63,7 +62,7 @@ std::shared_ptr<core::awaited_explanation> fencer::confirm_fence(core::fence_wor
     constexpr duration before_limit = 500ms;  // who asks is told what it was that took so long
     auto said = std::make_shared<core::awaited_explanation>();
     if (part_ == nullptr) {
-        said->give(failure(errc::unavailable, word.node, std::string(policy::zookeeper_is_away)));
+        said->give(zookeeper_away(word.node));
     } else {
         part_->confirm(std::move(word), until - before_limit, said);
     }
@@ -72,8 +71,7 @@ std::shared_ptr<core::awaited_explanation> fencer::confirm_fence(core::fence_wor
 
 std::shared_ptr<core::awaited_explanation> fencer::retry_fence(std::string node, std::string by) {
     auto said = std::make_shared<core::awaited_explanation>();
-    said->give(part_ == nullptr ? failure(errc::unavailable, node, std::string(policy::zookeeper_is_away))
-                                : part_->retry(node, by));
+    said->give(part_ == nullptr ? zookeeper_away(node) : part_->retry(node, by));
     return said;
 }
 

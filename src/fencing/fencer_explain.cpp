@@ -22,16 +22,19 @@ core::explained_value fence_seconds_or_none(const std::optional<duration>& time)
 
 std::shared_ptr<core::awaited_explanation> fencer::explain(time_point /*until*/) {
     auto said = std::make_shared<core::awaited_explanation>();
-    if (part_ == nullptr || part_->knows_nobody()) {
-        said->give(failure(errc::unavailable, "fences", std::string(policy::zookeeper_is_away)));
-    } else {
+    if (part_ != nullptr) {
         said->give(part_->explain());
+        return said;
     }
+    core::explanation nobody;
+    nobody.facts = {{"judges", false},
+                    {"judges_not_because", std::string(policy::zookeeper_is_away)},
+                    {"has_fence_lock", false},
+                    {"fence_lock_of_another", core::explained_value()},
+                    {"turn", core::explained_value()}};
+    nobody.lists.emplace_back("nodes", std::vector<core::explained_fields>());
+    said->give(std::move(nobody));
     return said;
-}
-
-bool fencer_part::knows_nobody() const {
-    return !session_.zk.is_connected() && session_.others.count() == 0;
 }
 
 core::explanation fencer_part::explain() const {

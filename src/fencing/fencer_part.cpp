@@ -1,5 +1,6 @@
 // Who is judged dead, and what is done about it: attempts, their lock and their turn.
 #include "fencer_part.hpp"
+#include "zookeeper_away.hpp"
 
 #include "pvcnoded/async/child.hpp"
 #include "pvcnoded/base/text.hpp"
@@ -53,7 +54,7 @@ fencer_part::fencer_part(core::session& s, fencer& owner)
 fencer_part::~fencer_part() {
     owner_.part_ = nullptr;
     for (const auto& one : asked_) {
-        one->give(failure(errc::unavailable, "fence", "the ZooKeeper session has ended"));
+        one->give(zookeeper_away("fence"));
     }
 }
 

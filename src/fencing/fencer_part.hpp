@@ -32,7 +32,6 @@ public:
     [[nodiscard]] result<core::explanation> retry(const std::string& node, const std::string& by);
     void report(std::vector<std::string>& lines) const;
     [[nodiscard]] core::explanation explain() const;
-    [[nodiscard]] bool knows_nobody() const;  // ZooKeeper went away before the other nodes were read
     [[nodiscard]] std::size_t attempts_under_way() const { return runs_.size(); }
     // How long the node that is dead for longest has been so; empty: none is.
     [[nodiscard]] std::optional<duration> oldest_dead() const;

@@ -18,10 +18,10 @@ protected:
         what.parameters = std::move(parameters);
         return control::answers(node.daemon(), node.host).to(what, {user, 77, true});
     }
-    protocol::answer later(const control::reply& got) {
+    protocol::answer later(const control::reply& got, duration limit = 5s) {
         protocol::answer said;
         EXPECT_TRUE(got.later);
-        loop.run([&]() -> async::awaitable<void> { said = co_await got.later(loop.clock().now() + 5s); });
+        loop.run([&]() -> async::awaitable<void> { said = co_await got.later(loop.clock().now() + limit); });
         return said;
     }
     static void expect_refused(const control::reply& got, problem what, const std::string& text) {
@@ -125,9 +125,38 @@ TEST_F(confirm_answers, while_zookeeper_is_away_nothing_is_said_of_nodes) {
     EXPECT_EQ(capacity.error->text, "it cannot be explained now: " + away);
     EXPECT_EQ(loop.clock().now(), began) << "none of them is waited for";
     const auto fences = later(asked(hv1, {}, 0, "explain fences"));
-    const auto text =
-        fences.error ? fences.error->text : std::string(fences.result.at("judges_not_because").as_string());
-    EXPECT_NE(text.find("ZooKeeper is away (see status)"), std::string::npos) << text;
+    ASSERT_FALSE(fences.error) << fences.error->text;
+    EXPECT_EQ(fences.result.at("judges"), false);
+    EXPECT_EQ(fences.result.at("judges_not_because"), "ZooKeeper is away (see status)");
+}
+
+// It is found to be gone after some seconds of silence.
+TEST_F(confirm_answers, a_question_under_way_ends_with_the_same_words_when_the_session_does) {
+    sim_node& hv1 = add_running_host();
+    ensemble.put("/nodes/hv3/daemonstate", "run");
+    loop.run_for(10s);
+    constexpr duration before_it_goes = 500ms;
+    const std::string away =
+        "ZooKeeper is away (see status): nothing can be said of nodes here, nor asked for, until it is back; "
+        "ask again then, or ask another coordinator";
+    const std::string late =
+        "ZooKeeper did not answer in time: it may be away (see status); ask again (--timeout), or ask another "
+        "coordinator";
+    for (const char* name : {"explain capacity", "fence probe"}) {
+        const std::string before = std::string(name) == "fence probe" ? "hv3: " : "it cannot be explained now: ";
+        ensemble.freeze();
+        const auto first = later(asked(hv1, {{"which", "hv3"}}, 0, name), 20s);
+        ASSERT_TRUE(first.error) << name;
+        EXPECT_EQ(first.error->what, problem::too_late) << name;
+        EXPECT_EQ(first.error->text, before + late) << name;
+        loop.run_for(before_it_goes);
+        const auto second = later(asked(hv1, {{"which", "hv3"}}, 0, name), 20s);
+        ASSERT_TRUE(second.error) << name;
+        EXPECT_EQ(second.error->what, problem::not_found) << name;
+        EXPECT_EQ(second.error->text, before + away) << name;
+        ensemble.thaw();
+        loop.run_for(60s);
+    }
 }
 
 TEST_F(confirm_answers, a_word_is_logged_with_what_became_of_it) {

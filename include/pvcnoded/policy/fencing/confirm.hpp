@@ -18,6 +18,9 @@ namespace pvc::policy {
 inline constexpr std::string_view zookeeper_is_away =
     "ZooKeeper is away (see status): nothing can be said of nodes here, nor asked for, until it is back; ask again "
     "then, or ask another coordinator";
+// Its connection may break a moment later, or it has much to read.
+inline constexpr std::string_view zookeeper_is_late =
+    "ZooKeeper did not answer in time: it may be away (see status); ask again (--timeout), or ask another coordinator";
 
 struct confirm_seen {
     std::string node;
