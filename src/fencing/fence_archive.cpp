@@ -55,6 +55,18 @@ core::explained_fields summary_of(const model::fence_record& one) {
         {"recovered", static_cast<double>(recovered)}};
 }
 
+// By an id of now. Its fencer's clock ran ahead.
+bool is_of_time_to_come(const model::fence_record& one, const std::string& now) {
+    return one.id > now;
+}
+
+// Than one whose id says that it is younger.
+bool is_younger(const model::fence_record& one, const model::fence_record& other, const std::string& now) {
+    const bool is_of_same_boot = !one.boot_id.empty() && one.boot_id == other.boot_id;
+    return is_of_same_boot ? one.begun.boot > other.begun.boot
+                           : is_of_time_to_come(other, now) && !is_of_time_to_come(one, now);
+}
+
 // With the columns of all others.
 core::explained_fields unreadable_row(const std::string& id, const failure& why) {
     auto row = summary_of({});
@@ -208,11 +220,15 @@ async::awaitable<result<core::explanation>> fence_archive::list() const {
 async::awaitable<result<core::explanation>> fence_archive::show_youngest(std::string node) const {
     constexpr std::size_t most_read = 50;
     PVC_CO_TRY(const auto ids, co_await records_->list());
+    const std::string now = model::fence_record_id(node_.clock().wall_now(), {});
     std::optional<failure> unreadable;
     std::optional<model::fence_record> later_try;
+    std::optional<model::fence_record> youngest;
     std::size_t read = 0;
     for (const auto& id : ids) {
-        if (!model::is_fence_record_about(id, node) || ++read > most_read) {
+        // What follows is older, unless the clock ran ahead then.
+        const bool is_found = youngest && !is_of_time_to_come(*youngest, now);
+        if (is_found || !model::is_fence_record_about(id, node) || ++read > most_read) {
             continue;
         }
         auto one = co_await read_one(id);
@@ -222,10 +238,15 @@ async::awaitable<result<core::explanation>> fence_archive::show_youngest(std::st
         if (!one) {
             unreadable = unreadable ? unreadable : one.error();
         } else if (one->node == node && one->way != model::fence_way::recovering) {
-            co_return whole_of(*one, later_try ? later_try->id : std::string(), unreadable);
+            if (!youngest || is_younger(*one, *youngest, now)) {
+                youngest = *std::move(one);
+            }
         } else if (one->node == node && !later_try) {
             later_try = *std::move(one);
         }
+    }
+    if (youngest) {
+        co_return whole_of(*youngest, later_try ? later_try->id : std::string(), unreadable);
     }
     if (later_try) {
         co_return whole_of(*later_try, {}, unreadable);

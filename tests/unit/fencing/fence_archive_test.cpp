@@ -119,6 +119,49 @@ TEST_F(fence_archive, by_its_name_a_node_has_its_own_youngest_fence_that_can_be_
     EXPECT_EQ(ask(hv1, "h\nv").error().subject(), "h?v");
 }
 
+// The clock of its coordinator ran ahead, and was put right.
+TEST_F(fence_archive, a_record_of_a_time_to_come_hides_no_younger_one) {
+    sim_node& hv1 = add();
+    const auto then = loop.clock().wall_now();
+    const auto days_ago = [&then](int days, const std::string& boot) {
+        auto one = record_of(0, "hv3");
+        one.begun.wall = then - days * 24h;
+        one.id = model::fence_record_id(one.begun.wall, "hv3");
+        one.boot_id = boot;
+        return one;
+    };
+    const auto of_another_boot = days_ago(-1'000, "an earlier one");
+    put(hv1, of_another_boot);
+    put(hv1, days_ago(4, "an earlier one"));
+    put(hv1, days_ago(2, "yet another"));
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
+    EXPECT_EQ(value_in(ask(hv1, "hv3")->facts, "id"), core::explained_value(days_ago(2, "").id));
+    const auto all = ask(hv1, "");
+    EXPECT_EQ(value_in(all->lists[0].second[0], "id"), core::explained_value(of_another_boot.id)) << "by their ids";
+}
+
+TEST_F(fence_archive, of_one_boot_that_is_the_youngest_which_began_last) {
+    sim_node& hv1 = add();
+    const auto then = loop.clock().wall_now();
+    const auto record = [&then](duration ahead, boot_time at) {
+        auto one = record_of(0, "hv3");
+        one.begun = {then + ahead, at};
+        one.id = model::fence_record_id(one.begun.wall, "hv3");
+        one.boot_id = "this";
+        return one;
+    };
+    put(hv1, record(-1h, boot_time(1s)));
+    put(hv1, record(1h, boot_time(2s)));
+    const auto ahead = record(1h, boot_time(2s)).id;
+    const auto last = record(-30min, boot_time(3s));
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
+    EXPECT_EQ(value_in(ask(hv1, "hv3")->facts, "id"), core::explained_value(ahead)) << "also while it is to come";
+    put(hv1, last);
+    EXPECT_EQ(value_in(ask(hv1, "hv3")->facts, "id"), core::explained_value(last.id));
+}
+
 TEST_F(fence_archive, a_disk_that_cannot_be_written_is_said) {
     sim_node& hv1 = add();
     hv1.host.broken.emplace("/var/lib/pvc", failure(errc::io, "/var/lib/pvc", "Read-only file system"));
