@@ -118,6 +118,7 @@ core::explanation whole_of(const model::fence_record& one, const std::string& we
              {"name", text_if_any(machine.name)},
              {"target", text_if_any(machine.target)},
              {"outcome", text_if_any(machine.outcome)},
+             {"why", machine.steps.empty() ? core::explained_value() : text_if_any(machine.steps.back())},
              {"locks", static_cast<double>(machine.locks.size())},
              {"transaction", number_if_any(machine.transaction)},
              {"has_run", machine.has_run ? core::explained_value(*machine.has_run) : core::explained_value()}});

@@ -47,6 +47,7 @@ core::explanation fencer_part::explain() const {
         view.board_trouble = boards_.why_unusable(node);
         view.victim = victim_of(view.node);
         view.is_recoverable_here = recovery_->can_recover();
+        view.machines_left = recovery_->left_of(node);
         if (const auto run = runs_.find(node); run != runs_.end()) {
             view.stage = std::string(run->second->machine().stage());
             view.waits_for = std::string(run->second->step().reason);

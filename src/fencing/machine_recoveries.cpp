@@ -148,6 +148,10 @@ public:
     }
 
     [[nodiscard]] bool can_recover() const override { return has_ceph_ || is_without_pools_; }
+    [[nodiscard]] std::size_t left_of(const std::string& node) const override {
+        const auto found = left_.find(node);
+        return found == left_.end() ? 0 : found->second.seen.size();
+    }
 
 private:
     struct node_left {

@@ -80,6 +80,9 @@ public:
     virtual async::awaitable<void> tend(fence_holds& holds) = 0;
     // False: it is known that this node lacks something (Ceph) that such recoveries need.
     [[nodiscard]] virtual bool can_recover() const = 0;
+    // How many machines of that node, whose recovery is over, are still to be recovered, as far as this node has
+    // looked.
+    [[nodiscard]] virtual std::size_t left_of(const std::string& /*node*/) const { return 0; }
 };
 
 // Of one attempt of the daemon.

@@ -64,6 +64,12 @@ void explain_fenced(explained_fence& out, const fence_view& one) {
         return;
     }
     out.why = "it is fenced, and its recovery is over";
+    if (one.machines_left > 0) {
+        out.why +=
+            fmt::format(", but {} of its machines {} left", one.machines_left, one.machines_left == 1 ? "is" : "are");
+        out.next = "what is left is tried again, until it checks in (why: fence show " + one.node.name + " on " +
+                   one.victim->proof->by + ")";
+    }
     if (!one.left_off.empty()) {
         out.why += "; it was left off: " + one.left_off;
         add_missing(out, "somebody who switches it on");

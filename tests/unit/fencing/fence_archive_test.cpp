@@ -57,7 +57,7 @@ TEST_F(fence_archive, lists_and_shows) {
                             .locks = {},
                             .clients = {},
                             .target = "hv2",
-                            .steps = {},
+                            .steps = {"plan", "it runs"},
                             .outcome = "recovered",
                             .transaction = 7,
                             .has_run = true});
@@ -85,6 +85,7 @@ TEST_F(fence_archive, lists_and_shows) {
     EXPECT_EQ(value_in(shown->facts, "took_s"), core::explained_value(5.0));
     EXPECT_EQ(value_in(shown->lists[0].second[0], "said"), core::explained_value("Chassis Power Control: Down/Off"));
     EXPECT_EQ(value_in(shown->lists[1].second[0], "target"), core::explained_value("hv2"));
+    EXPECT_EQ(value_in(shown->lists[1].second[0], "why"), core::explained_value("it runs"));
     const auto youngest = ask(hv1, "hv3");
     ASSERT_TRUE(youngest);
     EXPECT_EQ(value_in(youngest->facts, "id"), core::explained_value(record_of(2, "hv3").id));

@@ -33,9 +33,24 @@ TEST_F(leftovers, are_tried_until_there_is_room) {
         hv1.logged("machines of hv3 are still to be recovered: m1 (it needs 64 MiB, and the node with the most "
                    "room lacks 54 MiB of that) [recovery-left]"))
         << hv1.log();
+    const auto explained = [&hv1, this] {
+        const auto all = core::all_that_are<core::explainer>(hv1.daemon().subjects());
+        const auto found = std::ranges::find(all, "fences", [](const auto* one) { return one->topic(); });
+        std::string text;
+        if (found != all.end()) {
+            const auto said = (*found)->explain(loop.clock().now() + 5s);
+            for (const auto& row : (*said->answer)->lists.front().second) {
+                const auto* why = std::get_if<std::string>(&row[3].second);
+                text += std::get<std::string>(row[0].second) == "hv3" && why != nullptr ? *why : "";
+            }
+        }
+        return text;
+    };
+    EXPECT_EQ(explained(), "it is fenced, and its recovery is over, but 1 of its machines is left");
     offer("hv4", "8000");
     run_beating(70s);
     EXPECT_EQ(where(1), "start hv4 hv3 False") << hv1.log();
+    EXPECT_EQ(explained(), "it is fenced, and its recovery is over");
     EXPECT_TRUE(lock_children("/config/fence_lock").empty());
 }
 

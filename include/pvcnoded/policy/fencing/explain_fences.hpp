@@ -25,6 +25,7 @@ struct fence_view {
     own_record record = own_record::none;
     bool are_records_unread = false;
     bool is_recoverable_here = true;
+    std::size_t machines_left = 0;  // that its recovery, which is over, has left
     fence_memory memory;
     std::string left_off;  // order.hpp, why_left_off
 };

@@ -175,6 +175,18 @@ TEST(explained_fences, each_case) {
              t.one.victim->proof = stored_proof{"r1", "hv2", fence_proof::power, true};
          },
          {"hv3", "fenced", "it is fenced, and its recovery is over", "", "nothing, until it checks in", {}}},
+        {"some machines were left",
+         [](fence_scene& t) {
+             t.is_down(daemon_state::fenced);
+             t.one.victim->proof = stored_proof{"r1", "hv2", fence_proof::power, true};
+             t.one.machines_left = 2;
+         },
+         {"hv3",
+          "fenced",
+          "it is fenced, and its recovery is over, but 2 of its machines are left",
+          "",
+          "what is left is tried again, until it checks in (why: fence show hv3 on hv2)",
+          {}}},
         {"fenced by a client",
          [](fence_scene& t) { t.is_down(daemon_state::fenced); },
          {"hv3",
