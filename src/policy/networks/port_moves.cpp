@@ -31,7 +31,11 @@ std::string listed(const std::vector<std::string>& all) {
     return text;
 }
 
-constexpr std::uint32_t metric_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
+// That of the route which the kernel makes with it.
+std::uint32_t metric_of_network(const link_address& one) {
+    constexpr std::uint32_t usual_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
+    return one.settings.metric == 0 && one.address.address.is_v6() ? usual_of_ipv6 : one.settings.metric;
+}
 
 // In their order.
 template <class Wanted>
@@ -144,11 +148,13 @@ bool mover::is_there_for_a_time(const link_address& one) const {
 }
 
 // Tools find it by a label, which begins with the name of its device. A DHCP client goes on with the device, and renews
-// its lease there: the bridge has it for as long as the longer of the two.
+// its lease there. What it wrote is newer than what the bridge has, which a move left, and holds for a shorter time
+// too: the address may be another host's then. So it is where somebody gave it to the bridge for ever: on one device
+// the client's word would replace that as well.
 link_address mover::as_it_comes(const link_address& one) const {
     auto coming = one;
     const auto there = on_bridge(one);
-    if (there && (there->lifetime.valid >= one.lifetime.valid || is_planted(defect::renewal_ignored))) {
+    if (there && is_planted(defect::renewal_ignored)) {
         coming.is_permanent = there->is_permanent;
         coming.lifetime = there->lifetime;
     }
@@ -315,23 +321,25 @@ std::string mover::why_not(const link_route& route) const {
 // The kernel has it there by itself, with an address of that network.
 bool mover::is_made_there(const link_route& route) const {
     const auto makes_it = [&](const link_address& one) {
-        const bool is_usual = one.settings.metric == 0 && one.address.address.is_v6();
-        return one.settings.has_route() && !one.peer && model::connected_network(one.address) == route.is.to &&
-               (is_usual ? metric_of_ipv6 : one.settings.metric) == route.is.metric;
+        return !one.peer && model::connected_network(one.address) == route.is.to &&
+               metric_of_network(one) == route.is.metric && makes_network_route(one, there_);
     };
     return !route.is.is_by_gateway() && !route.is.is_local && route.table == model::main_table && route.is.tos == 0 &&
-           (std::ranges::any_of(coming_, makes_it) ||
-            std::ranges::any_of(seen_.addresses_of(bridge_index_), makes_it) ||
-            std::ranges::any_of(bridge_.own, [&](const host_address& own) { return makes_it({.address = own}); }));
+           std::ranges::any_of(there_, makes_it);
 }
 
-// The kernel made it with an address of the device, and takes it away with that.
+// The kernel made it with an address of the device, and takes it away with that; of IPv6 not where another address of
+// that network has none by itself.
 bool mover::is_of_address(const model::connected_route& route) const {
     const auto all = seen_.addresses_of(device_.index);
-    return std::ranges::any_of(all, [&](const link_address& one) {
-        return one.settings.has_route() && one.address.prefix == route.network.prefix &&
-               is_in(one.peer.value_or(one.address.address), route.network);
-    });
+    const auto keeps_it = [&](const link_address& one) {
+        return one.address.address.is_v6() && !one.settings.has_route() && one.address.prefix == route.network.prefix &&
+               is_in(one.address.address, route.network);
+    };
+    return std::ranges::none_of(all, keeps_it) && std::ranges::any_of(all, [&](const link_address& one) {
+               return one.address.prefix == route.network.prefix && metric_of_network(one) == route.metric &&
+                      is_in(one.peer.value_or(one.address.address), route.network) && makes_network_route(one, all);
+           });
 }
 
 // Those too that somebody (NetworkManager, say) made as the kernel would, for an address that goes.

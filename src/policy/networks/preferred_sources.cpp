@@ -99,6 +99,14 @@ void add_as_kernel(std::vector<link_address>& all, const link_address& one) {
     all.insert(before, one);
 }
 
+bool makes_network_route(const link_address& one, addresses all) {
+    const auto is_first = [&] {
+        const auto primary = primary_ones(all);
+        return std::ranges::find(primary, one) != primary.end();
+    };
+    return one.settings.has_route() && (one.address.address.is_v6() || is_first());
+}
+
 std::optional<ip::address> source_to_name(const model::network_route& route, addresses before, addresses after) {
     if (route.source) {
         return std::nullopt;

@@ -192,10 +192,30 @@ def renewed_lease(lab):
     start(lab, node)
     bridge = 'brcluster'
     lease = '10.255.0.88/24'
-    for device, left in ((bridge, 20), ('ens4', 600)):
-        node.enter('ip', 'address', 'replace', lease, 'dev', device, 'valid_lft', str(left), 'preferred_lft', str(left))
-    soon(lab, node, lambda view: lease not in view.on('ens4'), 'it goes from the port')
-    text = node.enter('ip', '-4', '-o', 'address', 'show', 'dev', bridge)
-    left = [line.split('valid_lft ')[1].split('sec')[0] for line in text.splitlines() if lease in line]
-    check(len(left) == 1 and int(left[0]) > 500, text)
+    for before, now in ((20, 600), (600, 300), ('forever', 200)):
+        for device, left in ((bridge, before), ('ens4', now)):
+            node.enter('ip', 'address', 'replace', lease, 'dev', device, 'valid_lft', str(left), 'preferred_lft', str(left))
+        soon(lab, node, lambda view: lease not in view.on('ens4'), 'it goes from the port')
+        text = node.enter('ip', '-4', '-o', 'address', 'show', 'dev', bridge)
+        left = [line.split('valid_lft ')[1].split('sec')[0] for line in text.splitlines() if lease in line]
+        check(len(left) == 1 and left[0].isdigit() and now - 60 < int(left[0]) <= now, text)
     lab.await_log(node, f'{lease} goes from ens4 to {bridge}')
+
+
+@scenario('networking.md 3.1: of two addresses of one network one has its route by systemd-networkd: the network is reached over the bridge', limit=60)
+def several_of_one_network(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4',), gateway=None))
+    node.power_on()
+    node.enter('ip', 'link', 'set', 'ens4', 'up')
+    for words in ('address add 10.255.0.48/24 dev ens4 valid_lft 3000 preferred_lft 2000 noprefixroute', 'route add 10.255.0.0/24 dev ens4 proto kernel scope link src 10.255.0.48 metric 1024',
+                  'route add default via 10.255.0.250 dev ens4 proto dhcp src 10.255.0.48 metric 1024', f'address add 10.255.0.{node.number}/24 dev ens4',
+                  'address add 10.44.0.18/24 dev ens4 noprefixroute', 'route add 10.44.0.0/24 dev ens4 proto kernel scope link src 10.44.0.18 metric 100', 'address add 10.44.0.19/24 dev ens4',
+                  '-6 address add fd44::13/64 dev ens4 nodad', '-6 address add fd44::14/64 dev ens4 noprefixroute nodad', '-6 route add fd44::/64 dev ens4 proto kernel metric 100'):
+        node.enter('ip', *words.split())
+    start(lab, node)
+    soon(lab, node, lambda view: view.ports('brcluster') == ['ens4'] and view.on('ens4') == [], 'the port, without addresses')
+    ways = [line.strip() for family in ('-4', '-6') for line in node.enter('ip', family, 'route', 'show', 'dev', 'brcluster').splitlines()]
+    for where, metric in (('10.255.0.0/24', 1024), ('default via 10.255.0.250', 1024), ('10.44.0.0/24', 100), ('fd44::/64', 100), ('fd44::/64', 256)):
+        check(any(line.startswith(where) and f'metric {metric}' in line for line in ways), f'{where} metric {metric}: {ways}')
+    equal([line for line in node.enter('ip', '-6', 'route', 'show', 'dev', 'ens4').splitlines() if line.startswith('fd44')], [], 'what is left on the port')

@@ -81,11 +81,11 @@ TEST(renewed_leases, the_bridge_has_a_lease_for_as_long_as_the_device) {
         std::uint32_t on_device;
         std::uint32_t after;
     };
-    for (const auto& row : {ends{"10.0.0.77/24", 20, 600, 600}, ends{"10.0.0.77/24", 600, 20, 600},
-                            ends{"10.0.0.77/24", 20, model::forever, model::forever},
-                            ends{"10.0.0.77/24", model::forever, 600, model::forever},
-                            // Of no network of the bridge: only what stays goes along.
-                            ends{"fd77::77/64", 20, model::forever, model::forever}}) {
+    for (const auto& row :
+         {ends{"10.0.0.77/24", 20, 600, 600}, ends{"10.0.0.77/24", 600, 20, 20},
+          ends{"10.0.0.77/24", 20, model::forever, model::forever}, ends{"10.0.0.77/24", model::forever, 600, 600},
+          // Of no network of the bridge: only what stays goes along.
+          ends{"fd77::77/64", 20, model::forever, model::forever}}) {
         host_under_way host{bare_host({"eth0"})};
         end(host, config);
         host.kernel.add_address("brcluster", lease(row.on_bridge, row.address));

@@ -3,6 +3,8 @@
 #include "pvcnoded/policy/networks/preferred_sources.hpp"
 #include "host_plan_fixture.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pvc::policy {
@@ -133,6 +135,89 @@ TEST(preferred_sources, addresses_of_ipv6_come_in_their_order) {
                                   "add fd55::3/64 to brcluster\nremove fd55::3/64 from eth0\n"),
               std::string::npos)
         << steps_of(plan);
+}
+
+// The route to the network of an address, where a device has several of one network, and the tool that gave it some of
+// them (systemd-networkd, NetworkManager) made the route by itself. Of IPv4 the kernel makes one for the first of them
+// alone; of IPv6 it leaves its own one behind where an address has `noprefixroute`.
+class networks_of_addresses : public testing::Test {
+protected:
+    networks_of_addresses() {
+        words_.gateway = "None";
+        kernel_.add(link_named("eth0"));
+        kernel_.apply(model::set_up{"eth0"});
+    }
+    void give(const std::string& address, bool has_route) {
+        kernel_.add_address("eth0", {.address = *parse_host_address(address),
+                                     .settings = {.flags = has_route ? 0U : model::no_prefix_route}});
+    }
+    void way(const std::string& to, std::uint32_t metric, const std::string& gateway = "") {
+        constexpr std::uint8_t by_itself = 2;  // RTPROT_KERNEL
+        model::network_route made{.to = *parse_host_address(to), .metric = metric};
+        if (gateway.empty()) {
+            made.protocol = by_itself;
+            made.scope = made.to.address.is_v4() ? model::link_scope : model::universe_scope;
+        } else {
+            made.gateway = *parse_address(gateway);
+        }
+        kernel_.add_route("eth0", {.is = made});
+    }
+    // "10.88.0.0/24 metric 100 on brcluster"
+    std::vector<std::string> after_the_move() {
+        const auto config = config_of(words_);
+        auto plan = plan_host(config, kernel_.state());
+        carry_out(kernel_, plan);
+        EXPECT_EQ(steps_of(plan_host(config, kernel_.state())), "");
+        steps_ = steps_of(plan);
+        std::vector<std::string> all;
+        const auto seen = kernel_.state();
+        for (const auto& one : seen.connected_routes()) {
+            all.push_back(fmt::format("{} metric {} on {}", one.network.text(), one.metric, seen.name_of(one.link)));
+        }
+        return all;
+    }
+    [[nodiscard]] bool has_step(const std::string& line) const { return steps_.find(line + "\n") != std::string::npos; }
+
+    network_words words_ = network_words::all_on("eth0");
+    toy_kernel kernel_;
+    std::string steps_;
+};
+
+bool is_among(const std::vector<std::string>& all, const std::string& one) {
+    return std::ranges::find(all, one) != all.end();
+}
+
+TEST_F(networks_of_addresses, a_second_one_of_ipv4_has_none_and_the_first_ones_goes_along) {
+    give("10.0.0.48/24", false);
+    give("10.0.0.2/24", true);  // that of the file
+    way("10.0.0.0/24", 1024);
+    way("0.0.0.0/0", 1024, "10.0.0.250");
+    give("10.88.0.18/24", false);
+    give("10.88.0.19/24", true);
+    way("10.88.0.0/24", 100);
+    const auto after = after_the_move();
+    EXPECT_TRUE(is_among(after, "10.0.0.0/24 metric 1024 on brcluster")) << steps_;
+    EXPECT_TRUE(is_among(after, "10.88.0.0/24 metric 100 on brcluster")) << steps_;
+    EXPECT_TRUE(has_step("add default route via 10.0.0.250 (metric 1024) on brcluster")) << steps_;
+}
+
+TEST_F(networks_of_addresses, of_two_routes_to_one_network_both_go_along) {
+    give("10.0.0.9/24", true);
+    give("10.0.0.49/24", false);
+    way("10.0.0.0/24", 1024);
+    const auto after = after_the_move();
+    EXPECT_TRUE(is_among(after, "10.0.0.0/24 metric 0 on brcluster")) << steps_;
+    EXPECT_TRUE(is_among(after, "10.0.0.0/24 metric 1024 on brcluster")) << steps_;
+}
+
+TEST_F(networks_of_addresses, what_the_kernel_would_leave_behind_of_ipv6_is_taken_away) {
+    give("fd44::13/64", true);
+    give("fd44::14/64", false);
+    way("fd44::/64", 100);
+    const auto after = after_the_move();
+    EXPECT_TRUE(is_among(after, "fd44::/64 metric 256 on brcluster")) << steps_;
+    EXPECT_TRUE(is_among(after, "fd44::/64 metric 100 on brcluster")) << steps_;
+    EXPECT_TRUE(has_step("remove route fd44::/64 (metric 256) on eth0")) << steps_;
 }
 
 }  // namespace

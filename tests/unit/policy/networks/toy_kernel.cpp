@@ -127,13 +127,23 @@ void toy_kernel::remove(const std::string& name) {
     }
 }
 
+// Of IPv4 such a one has no route to its network.
+bool toy_kernel::is_behind_another(const model::link_address& which) const {
+    const auto end = std::ranges::find(addresses_, which);
+    return which.address.address.is_v4() && !which.peer &&
+           std::any_of(addresses_.begin(), end, [&](const model::link_address& one) {
+               return one.link == which.link && !one.peer && one.address.prefix == which.address.prefix &&
+                      is_in(one.address.address, which.address);
+           });
+}
+
 bool toy_kernel::reaches(const model::network_link& link, const ip::address& gateway) const {
     return (gateway.is_v6() && gateway.to_v6().is_link_local()) ||
            std::ranges::any_of(
                addresses_,
                [&](const auto& has) {
                    const auto network = model::connected_network(has.address);
-                   return has.link == link.index && has.settings.has_route() &&
+                   return has.link == link.index && has.settings.has_route() && !is_behind_another(has) &&
                           is_in(gateway, {has.peer.value_or(has.address.address), has.address.prefix}) &&
                           (!network ||
                            std::ranges::find(lost_, model::connected_route{link.index, *network}) == lost_.end());
@@ -494,7 +504,7 @@ std::vector<model::connected_route> toy_kernel::connected_routes() const {
     for (const auto& one : addresses_) {
         const auto network = model::connected_network(one.address);
         const auto is_its = [&](const auto& named) { return named.second.index == one.link && named.second.is_up; };
-        if (network && one.settings.has_route() && std::ranges::any_of(links_, is_its) &&
+        if (network && one.settings.has_route() && !is_behind_another(one) && std::ranges::any_of(links_, is_its) &&
             std::ranges::find(lost_, model::connected_route{one.link, *network}) == lost_.end()) {
             all.push_back(
                 {one.link, *network,

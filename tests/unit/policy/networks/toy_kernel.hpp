@@ -56,6 +56,7 @@ private:
     int next_index_ = 1;
     std::map<std::string, model::network_link> links_;
     std::vector<model::link_address> addresses_;
+    [[nodiscard]] bool is_behind_another(const model::link_address& which) const;
     [[nodiscard]] bool reaches(const model::network_link& link, const ip::address& gateway) const;
     std::string add_route(const model::network_link* link, const model::network_route& wanted,
                           std::uint32_t table = model::main_table, const model::network_link* from = nullptr);
