@@ -111,10 +111,12 @@ policy::address_work role_addresses::work_with(const places& found) const {
 
 void role_addresses::on_look(const model::network_state& seen) {
     note_hardware(seen);
-    if (phases_ == 0) {
-        note_routes(seen);
+    if (phases_ > 0) {
+        return;
     }
-    if (phases_ > 0 || (work_with(found_in(seen)).is_done() && routes_lost_in(seen).empty() && back_.empty())) {
+    const auto found = found_in(seen);
+    note_routes(seen, found);
+    if (work_with(found).is_done() && routes_lost_in(seen).empty() && back_.empty()) {
         return;
     }
     must_look_ = true;
@@ -316,7 +318,7 @@ async::awaitable<role_addresses::places> role_addresses::present(time_point unti
         note_withheld(*seen);
         found = found_in(*seen);
         lost_ = routes_lost_in(*seen);
-        note_routes(*seen);
+        note_routes(*seen, found);
         co_return found;
     }
     lost_.clear();
@@ -568,6 +570,9 @@ void role_addresses::report(std::vector<std::string>& lines) const {
         lines.push_back(fmt::format("addresses of the primary: as they were seen {} s ago", age.count()));
     }
     for (const auto& [step, text] : troubles_) {
+        lines.push_back("addresses of the primary: " + text);
+    }
+    for (const auto& text : leaving_) {
         lines.push_back("addresses of the primary: " + text);
     }
 }

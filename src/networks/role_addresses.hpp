@@ -97,7 +97,9 @@ private:
     async::awaitable<void> add_lost_routes(lost_routes lost, time_point until);
     // Of others, that hang on addresses of the primary (policy/networks/bound_routes.hpp): after a good look; as it is
     // noted, before an address goes; and those that have waited for theirs.
-    void note_routes(const model::network_state& seen);
+    void note_routes(const model::network_state& seen, const places& found);
+    [[nodiscard]] std::vector<policy::role_address> all_of_primary(const places& found) const;
+    void tell_leaving(std::set<std::string> now);
     async::awaitable<std::vector<netlink::staying_route>> let_routes_go(const policy::placed_address& with);
     async::awaitable<void> add_routes_again(time_point until);
     void note_missing(places all);
@@ -156,6 +158,7 @@ private:
     lost_routes lost_;                      // likewise
     policy::standing_routes standing_;      // likewise, by the last one that was answered
     std::vector<model::add_route> back_;    // likewise: routes of others that can be there again
+    std::set<std::string> leaving_;         // likewise: what was said of those that will go and not come back
     places unheard_;                        // are here, and to be announced anew
     std::map<std::string, model::hardware_address> hardware_;  // of the devices that may carry them, by a look
     std::map<std::string, std::string> troubles_;              // by step: the failure that was told last

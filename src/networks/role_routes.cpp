@@ -16,11 +16,34 @@ namespace {
 constexpr duration routes_note_limit = 250ms;
 }  // namespace
 
-void role_addresses::note_routes(const model::network_state& seen) {
-    auto now = policy::bound_after_look(bridges_->routes(), *node_.config, all_, seen);
+// A daemon that has just started knows no networks yet, and a gateway that was changed is none of its network's any
+// more: these addresses go likewise, and what hangs on them with them.
+std::vector<policy::role_address> role_addresses::all_of_primary(const places& found) const {
+    auto all = all_;
+    for (const auto& one : found) {
+        if (is_gateway(one) && !knows(one)) {
+            all.push_back({"gateway of before", policy::role_phase::f, one});
+        }
+    }
+    return all;
+}
+
+void role_addresses::note_routes(const model::network_state& seen, const places& found) {
+    const auto all = all_of_primary(found);
+    auto now = policy::bound_after_look(bridges_->routes(), *node_.config, all, seen);
     back_ = policy::bound_to_add(now, seen);
     bridges_->update_routes(std::move(now));
-    standing_ = policy::routes_to_keep(*node_.config, all_, seen);
+    standing_ = policy::routes_to_keep(*node_.config, all, seen);
+    tell_leaving(policy::routes_not_to_keep(*node_.config, all, seen));
+}
+
+void role_addresses::tell_leaving(std::set<std::string> now) {
+    for (const auto& text : now) {
+        if (!leaving_.contains(text)) {
+            damages_.tell(message::role_address, text);
+        }
+    }
+    leaving_ = std::move(now);
 }
 
 // They are on record since the look that saw them; who dies from here on leaves it to the next start.

@@ -2,6 +2,8 @@
 
 #include "own_links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -219,6 +221,33 @@ standing_routes routes_to_keep(const config::node_config& config, std::span<cons
     }
     std::erase_if(kept, [](const auto& one) { return one.second.empty(); });
     return kept;
+}
+
+std::set<std::string> routes_not_to_keep(const config::node_config& config, std::span<const role_address> all,
+                                         const model::network_state& seen) {
+    const primary_view primary(all, seen);
+    std::set<std::string> texts;
+    for (const auto& one : seen.link_routes()) {
+        const bool names_it = one.is.source && primary.has(*one.is.source);
+        const bool is_v4 = one.is.to.address.is_v4();
+        // Of IPv4 the kernel keeps what has a way over another link, and gives it back the others itself.
+        const auto is_other_way = [&](const link_route& other) {
+            return other.more == one.more && is_of_place(other, one.is, one.table) &&
+                   !primary.links().contains(other.link);
+        };
+        const bool goes_with_link =
+            is_v4 && primary.links().contains(one.link) && std::ranges::none_of(seen.link_routes(), is_other_way);
+        if (one.is_plain() || (!names_it && !goes_with_link) || !is_by_hand(one.is) ||
+            is_own_default(config, seen, one)) {
+            continue;
+        }
+        texts.insert(fmt::format(
+            "the {}{} over {} {} with an address of the primary, and {} does not come back with "
+            "that, because {}",
+            to_text(one.is), one.table == model::main_table ? "" : fmt::format(" of table {}", one.table),
+            seen.name_of(one.link), is_v4 ? "goes" : "loses its source", is_v4 ? "it" : "the source", one.more));
+    }
+    return texts;
 }
 
 }  // namespace pvc::policy

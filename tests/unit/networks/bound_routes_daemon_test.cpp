@@ -78,6 +78,49 @@ TEST_F(bound_routes_daemon_test, a_daemon_that_is_killed_leaves_them_to_the_next
     EXPECT_EQ(there(hv1), "10.78.0.0/16 10.79.0.0/16 10.80.0.0/16") << hv1.log();
 }
 
+// Its addresses go before it is known what networks there are.
+TEST_F(bound_routes_daemon_test, a_start_that_takes_away_what_a_killed_primary_left_keeps_them) {
+    auto& hv1 = stage_gateway();
+    hv1.kill();
+    put_peer("hv2", "coordinator", "run", "primary");
+    ensemble.put(primary_key, "hv2");
+    beat(2s);
+    start(hv1);
+    beat(2s);
+    EXPECT_EQ(addresses(hv1, "vmbr1001"), "");
+    EXPECT_TRUE(hv1.logged("remove 10.1.1.1/24 on vmbr1001: primary_node says hv2")) << hv1.log();
+    EXPECT_EQ(there(hv1), "10.78.0.0/16");
+    hand_over(hv1, "hv1");
+    EXPECT_EQ(there(hv1), "10.78.0.0/16 10.79.0.0/16 10.80.0.0/16") << hv1.log();
+}
+
+TEST_F(bound_routes_daemon_test, they_outlive_another_gateway_of_the_network) {
+    auto& hv1 = stage_gateway();
+    ensemble.put("/networks/1001/ip4_gateway", "10.1.1.2");
+    ASSERT_TRUE(within(10s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.2/24"; })) << hv1.log();
+    beat(2s);
+    EXPECT_EQ(there(hv1), "10.78.0.0/16 10.79.0.0/16") << "one had the former one as its source";
+    ensemble.put("/networks/1001/ip4_gateway", "10.1.1.1");
+    ASSERT_TRUE(within(10s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24"; })) << hv1.log();
+    beat(2s);
+    EXPECT_EQ(there(hv1), "10.78.0.0/16 10.79.0.0/16 10.80.0.0/16") << hv1.log();
+}
+
+// While they are there.
+TEST_F(bound_routes_daemon_test, those_that_cannot_come_back_are_named_before) {
+    auto& hv1 = stage_gateway();
+    auto wrapped = route_of("10.91.12.0/24", "10.1.1.20");
+    hv1.kernel.add_route("vmbr1001", {.is = wrapped, .more = "its packets are wrapped"});
+    beat(2s);
+    EXPECT_EQ(hv1.times_logged("the route 10.91.12.0/24 via 10.1.1.20 over vmbr1001 goes with an address of the "
+                               "primary, and it does not come back with that, because its packets are wrapped"),
+              1U)
+        << hv1.log();
+    EXPECT_EQ(hv1.times_logged("does not come back"), 1U);
+    hand_over(hv1, "hv2");
+    EXPECT_EQ(there(hv1), "10.78.0.0/16");
+}
+
 // Neither before, nor when somebody happens to look again: here one that is none of the network's.
 TEST_F(bound_routes_daemon_test, an_address_goes_when_the_routes_of_its_link_are_on_record) {
     auto& hv1 = stage_gateway();

@@ -11,6 +11,7 @@
 #include "pvcnoded/policy/role/role_addresses.hpp"
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,11 @@ struct standing_route {
 using standing_routes = std::map<std::string, std::vector<standing_route>, std::less<>>;
 [[nodiscard]] standing_routes routes_to_keep(const config::node_config& config, std::span<const role_address> all,
                                              const model::network_state& seen);
+// What is to be said of those that somebody made by hand and that would go with one of these addresses, or lose their
+// source with it, for good: a look does not show all that they are.
+[[nodiscard]] std::set<std::string> routes_not_to_keep(const config::node_config& config,
+                                                       std::span<const role_address> all,
+                                                       const model::network_state& seen);
 
 // A line of a record: "route vmbr7 57 254 10.7.0.0/16 waits via=10.0.0.9 metric=50 source=10.0.0.254".
 [[nodiscard]] std::string bound_line(const bound_route& one);

@@ -146,6 +146,37 @@ TEST_F(bound_routes_test, what_needs_no_address_stays) {
     EXPECT_EQ(kept(), "") << "with another address there they stay by themselves";
 }
 
+TEST_F(bound_routes_test, what_cannot_come_back_is_named_with_the_reason) {
+    const auto make = [&](int link, std::string_view to, std::string_view by, std::string more) {
+        auto& made = route(link, to, by);
+        routes_.back().more = std::move(more);
+        return &made;
+    };
+    make(own_link, "10.30.0.0/16", "fd00:7::9", "its gateway is of the other family");
+    make(other_link, "10.31.0.0/16", "192.0.2.1", "its packets are wrapped")->source = *parse_address("10.7.0.1");
+    make(own_link, "fd30::/64", "fd00:7::9", "its packets are wrapped")->source = *parse_address("fd00:7::1");
+    // None of these goes with the address, or is made by hand.
+    make(other_link, "10.32.0.0/16", "192.0.2.1", "its packets are wrapped");
+    make(own_link, "fd31::/64", "fd00:7::9", "its packets are wrapped");
+    make(own_link, "10.33.0.0/16", "10.7.0.9", "its packets are wrapped")->protocol = 186;
+    make(own_link, "10.34.0.0/16", "10.7.0.9", "it is one of several ways");
+    make(other_link, "10.34.0.0/16", "192.0.2.1", "it is one of several ways");
+    route(own_link, "10.35.0.0/16", "10.7.0.9");
+    std::string text;
+    for (const auto& one : routes_not_to_keep(config_, all_, seen())) {
+        text += one + '\n';
+    }
+    EXPECT_EQ(text,
+              "the route 10.30.0.0/16 via fd00:7::9 over vmbr7 goes with an address of the primary, and it does not "
+              "come back with that, because its gateway is of the other family\n"
+              "the route 10.31.0.0/16 via 192.0.2.1 (source 10.7.0.1) over eth3 goes with an address of the primary, "
+              "and it does not come back with that, because its packets are wrapped\n"
+              "the route fd30::/64 via fd00:7::9 (source fd00:7::1) over vmbr7 loses its source with an address of the "
+              "primary, and the source does not come back with that, because its packets are wrapped\n");
+    add_address(own_link, "10.77.0.1/24");
+    EXPECT_EQ(routes_not_to_keep(config_, all_, seen()).size(), 2U) << "with another address there it stays";
+}
+
 TEST_F(bound_routes_test, the_default_route_of_the_configuration_is_not_the_operators) {
     all_.push_back({"floating", role_phase::c, {"brupstream", *parse_host_address("10.0.2.254/24")}});
     auto of_upstream = link_named("brupstream", "bridge");
