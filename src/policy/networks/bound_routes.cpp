@@ -228,6 +228,9 @@ std::set<std::string> routes_not_to_keep(const config::node_config& config, std:
     const primary_view primary(all, seen);
     std::set<std::string> texts;
     for (const auto& one : seen.link_routes()) {
+        if (one.is_plain() || !is_by_hand(one.is)) {  // first: a host has a few of the others, and each is held to all
+            continue;
+        }
         const bool names_it = one.is.source && primary.has(*one.is.source);
         const bool is_v4 = one.is.to.address.is_v4();
         // Of IPv4 the kernel keeps what has a way over another link, and gives it back the others itself.
@@ -237,8 +240,7 @@ std::set<std::string> routes_not_to_keep(const config::node_config& config, std:
         };
         const bool goes_with_link =
             is_v4 && primary.links().contains(one.link) && std::ranges::none_of(seen.link_routes(), is_other_way);
-        if (one.is_plain() || (!names_it && !goes_with_link) || !is_by_hand(one.is) ||
-            is_own_default(config, seen, one)) {
+        if ((!names_it && !goes_with_link) || is_own_default(config, seen, one)) {
             continue;
         }
         texts.insert(fmt::format(

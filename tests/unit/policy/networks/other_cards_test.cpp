@@ -11,7 +11,7 @@ namespace {
 
 using words_of = std::vector<std::string>;
 
-network_words all_on_eth0() {
+network_words words_on_eth0() {
     auto words = network_words::all_on("eth0");
     words.cluster_mtu = words.storage_mtu = 1500;
     words.gateway = "None";
@@ -49,7 +49,7 @@ TEST(moves_beside_cards, a_route_beside_one_of_its_metric_over_another_card) {
             auto kernel = two_cards();
             kernel.add_route(is_first ? own : other, is_first ? "eth0" : "eth9", 7);
             kernel.add_route(is_first ? other : own, is_first ? "eth9" : "eth0", 7);
-            const auto config = config_of(all_on_eth0());
+            const auto config = config_of(words_on_eth0());
             const auto before = kernel.state();
             const auto plan = settle(kernel, config);
             EXPECT_TRUE(plan.unmoved.empty());
@@ -76,7 +76,7 @@ TEST(moves_beside_cards, a_network_that_somebody_had_taken_here) {
         .to = *parse_host_address("192.0.2.0/24"), .scope = model::host_scope, .is_local = true};
     kernel.add_route("eth0", {.is = taken, .table = model::local_table});
     kernel.add_route("eth0", {.is = taken});
-    const auto plan = settle(kernel, config_of(all_on_eth0()));
+    const auto plan = settle(kernel, config_of(words_on_eth0()));
     EXPECT_EQ(remarks_of(plan.remarks).find("cannot be moved"), std::string::npos);
     EXPECT_NE(remarks_of(plan.remarks).find("local route 192.0.2.0/24 of table 254, local route 192.0.2.0/24"),
               std::string::npos)
@@ -87,7 +87,7 @@ TEST(moves_beside_cards, a_network_that_somebody_had_taken_here) {
 // ip rule add iif eth0 …
 TEST(moves_beside_cards, rules_that_name_a_device_are_said) {
     auto kernel = two_cards();
-    const auto config = config_of(all_on_eth0());
+    const auto config = config_of(words_on_eth0());
     const std::vector<rule_of_host> rules{{"eth9", "76 (iif eth9, table 100)"},
                                           {"eth0", "77 (oif eth0, table 100)"},
                                           {"eth0", "-6 78 (iif eth0, table 7)"}};
@@ -106,7 +106,7 @@ TEST(moves_beside_cards, rules_that_name_a_device_are_said) {
 // By the record of its port: a second bridge beside it would have the same addresses.
 TEST(moves_beside_cards, a_bridge_of_the_host_that_somebody_called_otherwise_is_said_once) {
     auto kernel = two_cards();
-    const auto config = config_of(all_on_eth0());
+    const auto config = config_of(words_on_eth0());
     settle(kernel, config);
     auto ports = ports_after_look({}, config, kernel.state());
     const int index = kernel.link("brcluster").index;
