@@ -36,6 +36,12 @@ static void check_names(std::string_view text) {
     for (const auto& one : found.names) {
         look_at(one);
     }
+    PVC_ASSERT(size <= 2 * text.size());  // a VLAN in a list of ports by its usual name too
+    for (const auto& one : found.ports) {
+        constexpr std::size_t longest_name = 127;
+        PVC_ASSERT(one.name.size() <= longest_name && one.master.size() <= longest_name && !one.master.empty());
+    }
+    size = 0;
     for (const auto* all : {&found.sources, &found.folders}) {
         for (const auto& one : *all) {
             look_at(one.path);

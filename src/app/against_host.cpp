@@ -183,7 +183,8 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
         auto named = co_await networks::names_of_host(host);
         are_names_known = named.has_value();
         if (named) {
-            whose.named = *std::move(named);
+            whose.named = std::move(named->names);
+            whose.masters = std::move(named->masters);
         } else {
             out.warnings.push_back(named.error().text());
         }

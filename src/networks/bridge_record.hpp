@@ -35,7 +35,7 @@ public:
     // What tells whose a link is; null until the names of the host's own links could be read.
     [[nodiscard]] const policy::whose_links* whose() const { return whose_ ? &*whose_ : nullptr; }
     // By files of the host itself. None: they cannot be read; what was known before stays.
-    void set_named(const std::optional<std::set<std::string, std::less<>>>& names);
+    void set_named(const std::optional<policy::named_links>& names);
     // As it is after a look; written if it has changed.
     void update(policy::own_bridges now, policy::own_bases bases);
     void update_ports(policy::host_ports ports);

@@ -62,12 +62,13 @@ void client_networks::want(const stored_networks& all) {
     }
 }
 
-void client_networks::set_named(std::optional<std::set<std::string, std::less<>>> names, std::uint64_t wishes) {
+void client_networks::set_named(std::optional<policy::named_links> names, std::uint64_t wishes) {
     names_of_ = wishes;
     is_names_read_failed_ = !names;
     if (names) {
         are_names_known_ = true;
-        whose_.named = *std::move(names);
+        whose_.named = std::move(names->names);
+        whose_.masters = std::move(names->masters);
     }
 }
 
@@ -488,6 +489,9 @@ void client_networks::tell_foreign(const model::network_state& seen) {
                         fmt::format("links of this host have names of client networks: {}: they are left alone, and "
                                     "a network that needs one of these names is refused here",
                                     join(foreign, ", "))});
+    }
+    for (auto& one : policy::dead_links(work_.config(), seen, whose_)) {
+        said.push_back({message::network_left_alone, false, std::move(one)});
     }
     remarks_.tell("links of this host", std::move(said));
 }

@@ -64,7 +64,7 @@ public:
     // are there and on no record waits until it was looked at after its wish, 3 s at the most: a link may have come
     // together with what names it. So does one whose links are not there and would be made (0.2 s at the most, once
     // names are known): the host's own may be down.
-    void set_named(std::optional<std::set<std::string, std::less<>>> names, std::uint64_t wishes);
+    void set_named(std::optional<policy::named_links> names, std::uint64_t wishes);
     // A network was refused since this was asked last: what stands in its way may be named since, and goes at times.
     [[nodiscard]] bool take_names_wanted() { return std::exchange(wants_names_, false); }
     // Something has been wanted since the start: what is not wanted may be removed.

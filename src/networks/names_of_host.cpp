@@ -2,13 +2,11 @@
 
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/base/text.hpp"
-#include "pvcnoded/policy/networks/ifupdown.hpp"
 
 #include <fmt/format.h>
 
 #include <fnmatch.h>
 
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -41,7 +39,7 @@ class names_reader {
 public:
     explicit names_reader(services::host& host) : host_(host), files_{{std::string(first_file), {}}} {}
 
-    async::awaitable<result<host_names>> read() {
+    async::awaitable<result<policy::named_links>> read() {
         for (std::size_t at = 0; at < files_.size(); ++at) {
             const auto file = files_[at];
             if (!read_.insert(file.path).second) {
@@ -74,8 +72,8 @@ private:
         if (!text) {
             co_return is_unknown(text.error()) ? result<bool>(of_source(text.error(), file.by)) : result<bool>(false);
         }
-        auto found = policy::parse_ifupdown(*text);
-        names_.insert(std::make_move_iterator(found.names.begin()), std::make_move_iterator(found.names.end()));
+        const auto found = policy::parse_ifupdown(*text);
+        names_.add(found);
         for (const auto& one : found.sources) {
             const auto by = fmt::format("{}:{}", file.path, one.line);
             PVC_CO_TRY(auto paths, co_await paths_of(one.path, by));
@@ -153,7 +151,7 @@ private:
     }
 
     services::host& host_;
-    host_names names_;
+    policy::named_links names_;
     std::vector<sourced_file> files_;
     std::set<std::string> read_;
     std::size_t listed_ = 0;
@@ -161,7 +159,7 @@ private:
 
 }  // namespace
 
-async::awaitable<result<host_names>> names_of_host(services::host& host) {
+async::awaitable<result<policy::named_links>> names_of_host(services::host& host) {
     names_reader reader(host);
     co_return co_await reader.read();
 }

@@ -393,6 +393,11 @@ std::vector<std::string> foreign_links(const config::node_config& config, const 
     return all;
 }
 
+std::vector<std::string> dead_links(const config::node_config& config, const model::network_state& seen,
+                                    const whose_links& whose) {
+    return own_links(config, seen, whose).dead_above();
+}
+
 std::vector<std::string> describe_sweep(const config::node_config& config, const model::network_state& seen,
                                         const own_bridges& own, const whose_links& whose, bool are_names_known) {
     std::vector<std::string> lines;
@@ -426,6 +431,7 @@ std::vector<std::string> describe_sweep(const config::node_config& config, const
     for (const auto& one : kept_bridges({}, config, seen, own, whose)) {
         lines.push_back("left alone, unless a client network has its number: " + one);
     }
+    std::ranges::move(dead_links(config, seen, whose), std::back_inserter(lines));
     for (const auto& one : foreign_links(config, seen, own, whose)) {
         lines.push_back("left alone, though a client network may want its name: " + one);
     }

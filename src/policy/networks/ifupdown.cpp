@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -44,12 +45,13 @@ std::vector<logical_line> logical_lines(std::string_view text) {
 }
 
 constexpr std::int64_t largest_vlan = 4094;
+constexpr std::size_t longest_name = 127;  // of a link, also another name of it
 
 bool is_word_of_file(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-// What a stanza says of a VLAN.
+// What a stanza says of its link, which may be a VLAN.
 struct vlan_stanza {
     std::string_view name;    // of the link
     std::string_view device;  // `vlan-raw-device`
@@ -75,6 +77,40 @@ std::string usual_name(vlan_stanza of) {
                                                                      : fmt::format("{}.{}", of.device, *id);
 }
 
+enum class list_kind { none, by_bridge, by_port };
+
+// Of an option of a stanza; both spellings of each are used.
+list_kind list_of(std::string_view option) {
+    constexpr std::array<std::string_view, 9> lists{"bridge_ports", "bridge-ports", "slaves",
+                                                    "bond_slaves",  "bond-slaves",  "ovs_ports",
+                                                    "ovs_bonds",    "ovs-ports",    "ovs-bonds"};
+    constexpr std::array<std::string_view, 4> masters{"bond_master", "bond-master", "ovs_bridge", "ovs-bridge"};
+    if (std::ranges::find(lists, option) != lists.end()) {
+        return list_kind::by_bridge;
+    }
+    return std::ranges::find(masters, option) != masters.end() ? list_kind::by_port : list_kind::none;
+}
+
+bool can_be_name(std::string_view word) {
+    return word.size() <= longest_name && word.find('/') == std::string_view::npos;
+}
+
+// The names in a list of ports. What fits a regular expression (`regex vlan.*`, until `noregex`) nobody can tell before
+// it is there.
+std::vector<std::string_view> ports_in(std::span<const std::string_view> words) {
+    constexpr std::array<std::string_view, 4> other_words{"none", "all", "glob", "noglob"};
+    std::vector<std::string_view> names;
+    bool is_regex = false;
+    for (const auto word : words) {
+        if (word == "regex" || word == "noregex") {
+            is_regex = word == "regex";
+        } else if (!is_regex && std::ranges::find(other_words, word) == other_words.end() && can_be_name(word)) {
+            names.push_back(word);
+        }
+    }
+    return names;
+}
+
 }  // namespace
 
 ifupdown_file parse_ifupdown(std::string_view text) {
@@ -84,6 +120,15 @@ ifupdown_file parse_ifupdown(std::string_view text) {
         const auto was = vlan.name;
         if (auto name = usual_name(std::exchange(vlan, {})); !name.empty() && name != was) {
             out.names.push_back(std::move(name));
+        }
+    };
+    const auto add_port = [&](std::string_view name, std::string_view master) {
+        out.names.emplace_back(name);
+        if (auto usual = usual_name({.name = name, .device = {}, .id = {}}); !usual.empty() && usual != name) {
+            out.names.push_back(std::move(usual));
+        }
+        if (!master.empty() && can_be_name(master)) {
+            out.ports.push_back({std::string(name), std::string(master)});
         }
     };
     const auto lines = logical_lines(text);
@@ -113,6 +158,14 @@ ifupdown_file parse_ifupdown(std::string_view text) {
             vlan.device = rest.front();
         } else if (words[0] == "vlan-id" || words[0] == "vlan_id") {
             vlan.id = rest.front();
+        } else if (list_of(words[0]) == list_kind::by_bridge) {
+            for (const auto name : ports_in(rest)) {
+                add_port(name, vlan.name);
+            }
+        } else if (list_of(words[0]) == list_kind::by_port) {
+            if (!vlan.name.empty() && can_be_name(vlan.name) && ports_in(rest.first(1)).size() == 1) {
+                out.ports.push_back({std::string(vlan.name), std::string(rest.front())});
+            }
         } else if (words[0] == "source") {
             add_sources(out.sources);
         } else if (words[0] == "source-directory") {
@@ -121,6 +174,13 @@ ifupdown_file parse_ifupdown(std::string_view text) {
     }
     end_stanza();
     return out;
+}
+
+void named_links::add(const ifupdown_file& one) {
+    names.insert(one.names.begin(), one.names.end());
+    for (const auto& port : one.ports) {
+        masters[port.name].insert(port.master);
+    }
 }
 
 bool is_for_shell(std::string_view path) {

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <map>
 
 namespace pvc::policy {
 
@@ -304,6 +306,36 @@ std::vector<std::string> own_links::names_of_trunk() const {
     return names;
 }
 
+std::vector<std::string> own_links::names_above_trunk() const {
+    auto all = names_of_trunk();
+    const auto own = static_cast<std::ptrdiff_t>(all.size());
+    const auto add = [&all](std::string_view name) {
+        if (std::ranges::find(all, name) == all.end()) {
+            all.emplace_back(name);
+        }
+    };
+    for (std::size_t at = 0; at < all.size(); ++at) {
+        const auto name = all[at];
+        if (const auto* link = seen_.find_by_any_name(name)) {
+            add(link->name);
+            std::ranges::for_each(link->alt_names, add);
+            if (const auto* master = seen_.find(link->master)) {
+                add(master->name);
+            }
+        }
+        if (const auto found = whose_.masters.find(name); found != whose_.masters.end()) {
+            std::ranges::for_each(found->second, add);
+        }
+        for (const auto& bridge : config_.host_bridges) {
+            if (bridge.device == name) {
+                add(bridge.name);
+            }
+        }
+    }
+    all.erase(all.begin(), all.begin() + own);
+    return all;
+}
+
 std::string own_links::why_not_made(const std::string& name) const {
     if (!is_named(name)) {
         return {};
@@ -327,6 +359,15 @@ std::string own_links::why_base_not_made(std::uint32_t vni, model::network_type 
                 "VLAN {} of {} is this host's own: the network configuration of this host names {}, "
                 "whether it is up or not",
                 vni, device, name);
+        }
+    }
+    for (const auto& device : names_above_trunk()) {
+        const auto name = fmt::format("{}.{}", device, vni);
+        if (whose_.named.contains(name)) {
+            return fmt::format(
+                "VLAN {} of {} is this host's own: the network configuration of this host names {}, whether it is up "
+                "or not, and {} on {} would take its packets",
+                vni, device, name, base_name(vni, type), lower_name(type));
         }
     }
     return why_taken_above(vni);
@@ -360,9 +401,34 @@ std::string own_links::why_taken_above(std::uint32_t vni) const {
     return {};
 }
 
+// By record, or by its place: a VLAN of that number that is none of a network's is the host's own, like the other one.
+bool own_links::has_lost(const model::network_link& above) const {
+    constexpr auto type = model::network_type::bridged;
+    const auto* base = find_base(*above.vlan_id, type);
+    return base != nullptr && is_base(*base, *above.vlan_id, type) &&
+           (recorded(*base) != nullptr || is_own_base(*base, *above.vlan_id));
+}
+
+std::vector<std::string> own_links::dead_above() const {
+    std::vector<std::string> all;
+    for (const auto* link : vlans_above()) {
+        if (has_lost(*link)) {
+            all.push_back(fmt::format(
+                "{} gets no packets: network {} was there first, and its {} on {} takes those of VLAN {}: remove that "
+                "network, or give one of the two another number",
+                link->name, *link->vlan_id, base_name(*link->vlan_id, model::network_type::bridged),
+                lower_name(model::network_type::bridged), *link->vlan_id));
+        }
+    }
+    return all;
+}
+
 std::vector<std::string> own_links::numbers_above() const {
     std::vector<std::string> all;
     for (const auto* link : vlans_above()) {
+        if (has_lost(*link)) {
+            continue;  // its network is there, and not refused
+        }
         all.push_back(fmt::format("VLAN {} (there is {} on {}, above {})", *link->vlan_id, link->name,
                                   seen_.name_of(link->lower), lower_name(model::network_type::bridged)));
     }
@@ -372,22 +438,26 @@ std::vector<std::string> own_links::numbers_above() const {
 std::vector<std::string> own_links::named_and_not_there() const {
     constexpr std::array<std::string_view, 3> prefixes{"vmbr", "vxlan", "vlan"};
     std::vector<std::string> all;
-    std::vector<std::string> numbers;
     const auto trunks = names_of_trunk();
+    const auto above = names_above_trunk();
+    std::map<std::string, std::vector<std::string>> numbers;  // by device
     for (const auto& name : whose_.named) {
         if (seen_.find_by_any_name(name) != nullptr || is_name_of_host(name)) {
             continue;
         }
         const auto at = name.rfind('.');
+        const auto device = name.substr(0, at);
         if (std::ranges::any_of(prefixes, [&](auto prefix) { return model::vni_of(name, prefix).has_value(); })) {
             all.push_back(name + " (the network configuration of this host names it; it is not there)");
-        } else if (at != std::string::npos && std::ranges::find(trunks, name.substr(0, at)) != trunks.end()) {
-            numbers.push_back(name);
+        } else if (at != std::string::npos && std::ranges::find(trunks, device) != trunks.end()) {
+            numbers[trunks.front()].push_back(name);
+        } else if (at != std::string::npos && std::ranges::find(above, device) != above.end()) {
+            numbers[fmt::format("{}, above {}", device, trunks.front())].push_back(name);
         }
     }
-    if (!numbers.empty()) {
-        all.push_back(fmt::format("VLANs of {} (the network configuration of this host names {}; not there)",
-                                  trunks.front(), join(numbers, ", ")));
+    for (const auto& [of, names] : numbers) {
+        all.push_back(fmt::format("VLANs of {} (the network configuration of this host names {}; not there)", of,
+                                  join(names, ", ")));
     }
     return all;
 }

@@ -81,11 +81,14 @@ public:
     // Why a link of this name is not made where it is not there: the host's own configuration names it, and makes it
     // with the next ifup. "": it does not.
     [[nodiscard]] std::string why_not_made(const std::string& name) const;
-    // Likewise of the base of a network: or it names another VLAN of that number, of which a device has one; or there
-    // is one on the bridge or bond that the device is a port of.
+    // Likewise of the base of a network: or it names another VLAN of that number, of which a device has one; or it
+    // names one, or there is one, on a bridge or bond that the device is, or is to be, a port of.
     [[nodiscard]] std::string why_base_not_made(std::uint32_t vni, model::network_type type) const;
     // VLANs that the host has on a bridge or bond that the device of bridged networks is a port of: "VLAN 50 (…)".
     [[nodiscard]] std::vector<std::string> numbers_above() const;
+    // Of these, with what to do, those whose packets a network that was there first takes away: they are not among
+    // them.
+    [[nodiscard]] std::vector<std::string> dead_above() const;
     // What it names of names and numbers that a client network may want, and that is not there.
     [[nodiscard]] std::vector<std::string> named_and_not_there() const;
     // The base of this network by its name, or by the record, whatever it is called by now; null: it is not there.
@@ -119,6 +122,10 @@ private:
     void add_host_link(const model::network_link* link);
     // The device of bridged networks, by all its names.
     [[nodiscard]] std::vector<std::string> names_of_trunk() const;
+    // And each bridge or bond above it: by what the kernel has, the host's own files, or the configuration, as any of
+    // them may be up first.
+    [[nodiscard]] std::vector<std::string> names_above_trunk() const;
+    [[nodiscard]] bool has_lost(const model::network_link& above) const;
 
     const config::node_config& config_;
     const model::network_state& seen_;

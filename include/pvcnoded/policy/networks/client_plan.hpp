@@ -106,6 +106,11 @@ struct network_plan {
                                                      const model::network_state& seen, const own_bridges& own,
                                                      const whose_links& whose);
 
+// VLANs of this host's own that get no packets, as a bridged network that was there first takes them: each with what to
+// do about it.
+[[nodiscard]] std::vector<std::string> dead_links(const config::node_config& config, const model::network_state& seen,
+                                                  const whose_links& whose);
+
 // Bridges vmbr<N> with a base in them as of a network that is not there (`known` as above), which stay all the same, as
 // they have what no node daemon left: each with the reason, "vmbr60 (it has 192.0.2.10/24)".
 [[nodiscard]] std::vector<std::string> kept_bridges(const std::set<std::uint32_t>& known,

@@ -10,6 +10,7 @@
 #include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/policy/networks/bound_routes.hpp"
+#include "pvcnoded/policy/networks/ifupdown.hpp"
 
 #include <cstdint>
 #include <map>
@@ -71,6 +72,7 @@ struct whose_links {
     own_bases bases;
     std::set<std::string, std::less<>> named{};  // by files of the host itself (ifupdown.hpp)
     own_bridges bridges{};
+    named_masters masters{};  // by the same files
 
     // The record has this very link; null: it has not.
     [[nodiscard]] const recorded_base* find(const model::network_link& link) const;

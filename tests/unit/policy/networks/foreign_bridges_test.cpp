@@ -2,6 +2,9 @@
 #include "client_plan_fixture.hpp"
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -249,6 +252,79 @@ TEST(foreign_bridges, a_vlan_on_one_is_not_taken_away_by_its_port) {
     EXPECT_FALSE(plan_network(bridged(51), config, kernel.state(), {}).is_refused);
     EXPECT_FALSE(plan_network(managed(50), config, kernel.state(), {}).is_refused) << "it has no VLAN";
     EXPECT_FALSE(plan_network(bridged(60), config, kernel.state(), memory).is_refused) << "it was there first";
+    // What that means for the host's own one is said, and no network is.
+    const auto dead = dead_links(config, kernel.state(), {});
+    EXPECT_EQ(dead,
+              (words{"brcluster.60 gets no packets: network 60 was there first, and its vlan60 on eth0 takes those "
+                     "of VLAN 60: remove that network, or give one of the two another number"}));
+    EXPECT_EQ(std::ranges::count_if(said, [](const auto& one) { return one.find("60") != one.npos; }), 0);
+    EXPECT_EQ(describe_sweep(config, kernel.state(), {}, {}, true).size(), dead.size() + said.size() + 1);
+}
+
+// What one host has where a VLAN of it is named, and not there.
+struct host_with_vlans {
+    config::node_config config;
+    toy_kernel kernel;
+    whose_links whose{};
+};
+
+host_with_vlans host_with_trunk(const std::string& device) {
+    auto of_file = client_words();
+    of_file.bridge_device = device;
+    auto config = config_of(of_file);
+    auto kernel = host_of(config);
+    return {std::move(config), std::move(kernel)};
+}
+
+TEST(named_vlans, above_the_device_they_are_refused_too) {
+    const std::string is_cluster = "eth0";  // brcluster has it as its port
+    const struct {
+        const char* what;
+        std::string device;
+        std::string name;
+        named_masters masters;
+        bool is_port = false;  // of br9, in the kernel
+        bool is_refused = true;
+    } rows[] = {
+        {"on a bridge of the daemon's", is_cluster, "brcluster.50", {}},
+        {"on one that the file has", "eth3", "br9.50", {{"eth3", {"br9"}}}},
+        {"on one that the kernel has", "eth3", "br9.50", {}, true},
+        {"above a bond that the file has", "eth3", "br9.50", {{"eth3", {"bond9"}}, {"bond9", {"br9"}}}},
+        {"in a ring", "eth3", "br8.50", {{"eth3", {"br9"}}, {"br9", {"br8"}}, {"br8", {"br9", "eth3"}}}},
+        {"above what the kernel has", "eth3", "br8.50", {{"br9", {"br8"}}}, true},
+        {"another number", is_cluster, "brcluster.51", {}, false, false},
+        {"another device", "eth3", "brcluster.50", {{"eth4", {"brcluster"}}}, false, false},
+        {"a VLAN on a VLAN", is_cluster, "brcluster.50.50", {}, false, false},
+        {"what is a port of it", is_cluster, "br9.50", {{"br9", {"eth0"}}}, false, false},
+    };
+    for (const auto& row : rows) {
+        auto host = host_with_trunk(row.device);
+        if (row.is_port) {
+            ASSERT_EQ(host.kernel.apply(model::make_bridge{"br9"}), "") << row.what;
+            ASSERT_EQ(host.kernel.apply(model::set_master{row.device, "br9"}), "") << row.what;
+        }
+        host.whose.named = {row.name};
+        host.whose.masters = row.masters;
+        const auto plan = plan_network(bridged(50), host.config, host.kernel.state(), {}, host.whose);
+        EXPECT_EQ(plan.is_refused, row.is_refused) << row.what;
+        EXPECT_EQ(plan.steps.empty(), row.is_refused) << row.what;
+        const auto device = row.name.substr(0, row.name.rfind('.'));
+        EXPECT_EQ(remarks_of(plan.remarks),
+                  row.is_refused
+                      ? fmt::format("error network-refused: network 50: VLAN 50 of {} is this host's own: the network "
+                                    "configuration of this host names {}, whether it is up or not, and vlan50 on {} "
+                                    "would take its packets\n",
+                                    device, row.name, row.device)
+                      : std::string())
+            << row.what;
+        EXPECT_FALSE(plan_network(managed(50), host.config, host.kernel.state(), {}, host.whose).is_refused);
+        const auto said = foreign_links(host.config, host.kernel.state(), {}, host.whose);
+        const auto line =
+            fmt::format("VLANs of {}, above {} (the network configuration of this host names {}; not there)", device,
+                        row.device, row.name);
+        EXPECT_EQ(std::ranges::find(said, line) != said.end(), row.is_refused || row.name == "brcluster.51")
+            << row.what;
+    }
 }
 
 TEST(named_links, of_what_is_named_and_not_there_nothing_is_made) {

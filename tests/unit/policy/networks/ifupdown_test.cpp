@@ -19,7 +19,9 @@ TEST(ifupdown, a_file_as_people_have_it) {
         "\tauto vlan400:1\r\n"
         "iface vlan400 inet static\n  address 192.0.2.10/24\n  vlan-raw-device bond0\n"
         "no-auto-down x\nauto\niface\n");
-    EXPECT_EQ(found.names, (texts{"lo", "bond0", "lo", "eth0", "bond0", "vlan400", "vlan400", "bond0.400"}));
+    EXPECT_EQ(found.names,
+              (texts{"lo", "bond0", "lo", "eth0", "bond0", "eth0", "eth1", "vlan400", "vlan400", "bond0.400"}));
+    EXPECT_EQ(found.ports, (std::vector<ifupdown_port>{{"eth0", "bond0"}, {"eth1", "bond0"}}));
     EXPECT_EQ(found.sources, (std::vector<ifupdown_source>{{"/etc/network/interfaces.d/*", 2}}));
     EXPECT_EQ(found.folders, (std::vector<ifupdown_source>{{"interfaces.more", 3}}));
     EXPECT_EQ(parse_ifupdown(""), ifupdown_file());
@@ -40,6 +42,50 @@ TEST(ifupdown, a_vlan_is_known_by_its_device_and_number_too) {
           "lan inet manual\n  vlan-raw-device bond0\n", "vlan4095 inet manual\n  vlan-raw-device bond0\n"}) {
         EXPECT_EQ(names("iface " + of_none).size(), 1U) << of_none;
     }
+}
+
+// ifup makes a VLAN for such a list that has no stanza.
+TEST(ifupdown, lists_of_ports_name_them_and_say_what_they_are_a_port_of) {
+    const std::string long_name(200, 'x');
+    const struct {
+        std::string text;
+        texts names;
+        std::vector<ifupdown_port> ports;
+    } rows[] = {
+        {"iface br0 inet manual\n bridge_ports bond0.20 eth9\n",
+         {"br0", "bond0.20", "eth9"},
+         {{"bond0.20", "br0"}, {"eth9", "br0"}}},
+        {"iface br0:1 inet manual\n bridge-ports bond0.0020\n",
+         {"br0", "bond0.0020", "bond0.20"},
+         {{"bond0.0020", "br0"}}},
+        {"iface bond1 inet manual\n slaves eth0 \\\n eth1\n",
+         {"bond1", "eth0", "eth1"},
+         {{"eth0", "bond1"}, {"eth1", "bond1"}}},
+        {"iface b inet manual\n bond-slaves eth0\n", {"b", "eth0"}, {{"eth0", "b"}}},
+        {"iface b inet manual\n bond_slaves eth0\n", {"b", "eth0"}, {{"eth0", "b"}}},
+        {"iface b inet manual\n ovs_ports vlan20\n", {"b", "vlan20"}, {{"vlan20", "b"}}},
+        {"iface b inet manual\n ovs_bonds eth0\n", {"b", "eth0"}, {{"eth0", "b"}}},
+        {"iface eth0 inet manual\n bond-master bond0\niface x inet manual\n", {"eth0", "x"}, {{"eth0", "bond0"}}},
+        {"iface eth0 inet manual\n ovs_bridge br0\n", {"eth0"}, {{"eth0", "br0"}}},
+        {"iface b inet manual\n bridge_ports none\n", {"b"}, {}},
+        {"iface b inet manual\n bridge_ports all regex vlan.* noregex eth1 regex x\n", {"b", "eth1"}, {{"eth1", "b"}}},
+        {"iface b inet manual\n bridge_ports glob swp1-4.20 eth1\n",
+         {"b", "swp1-4.20", "eth1"},
+         {{"swp1-4.20", "b"}, {"eth1", "b"}}},
+        {"iface b inet manual\n bridge_ports /vxlan* " + long_name + "\n", {"b"}, {}},
+        {"iface eth0 inet manual\n bond-master none\n", {"eth0"}, {}},
+        {"bridge_ports vxlan1111\nbond-master x\n", {"vxlan1111"}, {}},
+    };
+    for (const auto& row : rows) {
+        const auto found = parse_ifupdown(row.text);
+        EXPECT_EQ(found.names, row.names) << row.text;
+        EXPECT_EQ(found.ports, row.ports) << row.text;
+    }
+    named_links all;
+    all.add(parse_ifupdown(rows[0].text));
+    all.add(parse_ifupdown("iface br1 inet manual\n bridge_ports eth9\n"));
+    EXPECT_EQ(all.names, (std::set<std::string, std::less<>>{"bond0.20", "br0", "br1", "eth9"}));
+    EXPECT_EQ(all.masters, (named_masters{{"bond0.20", {"br0"}}, {"eth9", {"br0", "br1"}}}));
 }
 
 TEST(ifupdown, a_line_that_goes_on_has_the_number_of_its_first_part) {
