@@ -147,6 +147,13 @@ async::awaitable<result<power::board_answer>> boards::question(power::board_acce
     co_return std::move(*heard);
 }
 
+std::optional<bool> went_unanswered(const result<power::board_answer>& heard) {
+    if (!heard) {
+        return heard.error().code() == errc::timed_out ? std::optional(true) : std::nullopt;
+    }
+    return !heard->status || (*heard->status != 0 && heard->took >= policy::board_probe::silence);
+}
+
 async::awaitable<result<board_keys>> read_board_keys(core::session& s, std::string node) {
     std::vector<zookeeper::read_wish> wishes;
     for (const auto key : entry_keys) {

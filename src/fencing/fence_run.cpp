@@ -51,6 +51,10 @@ std::string fence_run::why_not_asked() const {
     return all.known_of(machine_.node).is_distrusted ? "its board said off while the node checked in" : std::string();
 }
 
+bool fence_run::is_board_unheard() const {
+    return went_unheard_ ? *went_unheard_ : tools_.ground.was_silent_to_question(machine_.node);
+}
+
 policy::fence_seen fence_run::look() const {
     const auto board = tools_.all_boards.known_of(machine_.node);
     policy::fence_seen seen;
@@ -64,6 +68,7 @@ policy::fence_seen fence_run::look() const {
     seen.is_lock_wanted = tools_.ground.is_lock_wanted();
     seen.has_turn = tools_.ground.has_turn(machine_.node);
     seen.is_board_silent = (board.probed && board.power == policy::board_power::unknown) || !why_not_asked().empty();
+    seen.is_board_unheard = is_board_unheard();
     seen.has_board_said_on = tools_.ground.has_heard_on(machine_.node);
     seen.is_confirmed = tools_.ground.has_word(machine_.node);
     seen.fences_in_an_hour = fences_in_an_hour_;
@@ -298,23 +303,26 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
     // One that was given up before that says nothing of its board.
     struct silence {
         std::optional<policy::board_power>& look;
+        std::optional<bool>& went_unheard;
         async::timers& clock;
         time_point since;
         bool is_heard = false;
         ~silence() {
             if (!is_heard && clock.now() - since >= policy::board_probe::silence) {
                 look = policy::board_power::unknown;
+                went_unheard = true;
             }
         }
-    } silent{last_look_, node_.clock(), node_.clock().now()};
+    } silent{last_look_, went_unheard_, node_.clock(), node_.clock().now()};
     const auto heard =
         co_await tools_.all_boards.command(*to, which, guarded_until(what.sent + zookeeper::guard_validity));
     silent.is_heard = true;
+    const auto is_unheard = went_unanswered(heard);
+    went_unheard_ = is_unheard ? is_unheard : went_unheard_;
     if (what.what == policy::board_command::status) {
         last_look_ = heard ? policy::read_power(heard->status, heard->output, heard->errors).power
                            : policy::board_power::unknown;
-    } else if (heard ? !heard->status || (*heard->status != 0 && heard->took >= policy::board_probe::silence)
-                     : heard.error().code() == errc::timed_out) {
+    } else if (is_unheard.value_or(false)) {
         last_look_ = policy::board_power::unknown;  // who does not take an order would not tell either
     }
     tools_.ground.look_again();  // an operator's word may wait for it

@@ -32,6 +32,8 @@ public:
     [[nodiscard]] virtual bool is_lock_wanted() const = 0;
     // Its board said so in the last answer, which is at most 10 s old, since its last heartbeat.
     [[nodiscard]] virtual bool has_heard_on(const std::string& node) const = 0;
+    // Since it was probed, its board was asked for its power, and was silent to the last question.
+    [[nodiscard]] virtual bool was_silent_to_question(const std::string& node) const = 0;
     // Who counts for the majority (ruling 31) besides this node, and whether there is one by what was read of them.
     [[nodiscard]] virtual std::vector<std::string> other_coordinators(const std::string& without) const = 0;
     [[nodiscard]] virtual bool majority_stays_without(const std::string& node,
@@ -71,6 +73,8 @@ public:
     // What its board said of its power when it was last asked for that; unknown: it did not say, or was silent to an
     // order since. Empty: not asked yet.
     [[nodiscard]] std::optional<policy::board_power> last_look() const { return last_look_; }
+    // By the last of what this fence told or asked it, else by what it was asked before.
+    [[nodiscard]] bool is_board_unheard() const;
     [[nodiscard]] time_point begun() const { return begun_; }
     // By an operator, whose word this is to rest on.
     void take_word(bool although_on, std::string by);
@@ -134,6 +138,7 @@ private:
     std::string history_trouble_;  // why the records that tell could not be read
     bool has_had_lock_ = false;
     std::optional<policy::board_power> last_look_;
+    std::optional<bool> went_unheard_;  // the last command of which that is known
     time_point begun_;
 };
 

@@ -51,7 +51,7 @@ void fencer_part::give_turn() {
         all.push_back({.node = node,
                        .wants_turn = one->machine().wants_turn,
                        .has_turn = turn_ == node,
-                       .has_board_answered = board.power != policy::board_power::unknown});
+                       .has_board_answered = board.power != policy::board_power::unknown && !one->is_board_unheard()});
     }
     for (const auto* one : tended_) {
         all.push_back({.node = one->node, .wants_turn = true, .has_turn = turn_ == one->node});

@@ -170,6 +170,17 @@ bool fencer_part::has_heard_on(const std::string& node) const {
            node_.clock().now() - *found->second.answered <= policy::fence_limits::fresh;
 }
 
+bool fencer_part::was_silent_to_question(const std::string& node) const {
+    const auto found = powers_.find(node);
+    if (found == powers_.end() || !found->second.is_unheard || !found->second.answered) {
+        return false;
+    }
+    const auto board = boards_.known().find(node);
+    const bool is_probed_since =
+        board != boards_.known().end() && board->second.probed && *board->second.probed > *found->second.answered;
+    return !is_probed_since;
+}
+
 std::vector<std::string> fencer_part::other_coordinators(const std::string& without) const {
     std::vector<std::string> names;
     for (const auto& one : all_seen()) {
@@ -459,6 +470,7 @@ async::awaitable<void> fencer_part::ask_board(std::string node, std::int64_t hea
         return one.name == node && one.heartbeat_id != heartbeat_id;
     });
     asked.answered = node_.clock().now();
+    asked.is_unheard = went_unanswered(heard).value_or(asked.is_unheard);
     if (has_moved) {
         asked.heard.beaten();
         co_return;

@@ -47,6 +47,7 @@ private:
         std::optional<time_point> asked{};
         std::optional<time_point> answered{};
         bool is_under_way = false;
+        bool is_unheard = false;  // the last question of which that is known went unanswered
     };
     // Of a node that is silent, dead or fenced.
     struct closer_look {
@@ -88,6 +89,7 @@ private:
     [[nodiscard]] bool has_word(const std::string& node) const override;
     [[nodiscard]] bool is_lock_wanted() const override;
     [[nodiscard]] bool has_heard_on(const std::string& node) const override;
+    [[nodiscard]] bool was_silent_to_question(const std::string& node) const override;
     [[nodiscard]] std::vector<std::string> other_coordinators(const std::string& without) const override;
     [[nodiscard]] bool majority_stays_without(const std::string& node, const std::vector<coordinator_read>& read,
                                               time_point asked) override;

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -96,6 +97,10 @@ private:
     std::multiset<std::string> claimed_;
     std::map<std::string, std::unique_ptr<turn>> turns_;  // by address; few
 };
+
+// Whether a command was not answered: it came to no end within its limit, or failed after the time that silence takes.
+// Empty: it was not carried out, which says nothing of the board.
+[[nodiscard]] std::optional<bool> went_unanswered(const result<power::board_answer>& heard);
 
 // The keys of that node's board, and the hosts of the boards that other nodes name (by node), as they are now.
 struct board_keys {

@@ -462,7 +462,8 @@ fence_step fence_attempt::heard_in_throws(context& c, const fence_said::board& s
 
 fence_step fence_attempt::take_turn(context& c, at then) {
     after = then;
-    is_brief = then == at::powering_off && c.seen.is_board_silent && !has_board_answered;
+    const bool is_silent = c.seen.is_board_silent || c.seen.is_board_unheard;
+    is_brief = then == at::powering_off && is_silent && !has_board_answered;
     if (is_brief) {
         return with_turn(c);
     }

@@ -54,6 +54,9 @@ fence_step fence_attempt::power_off(context& c, const fence_said::read& said) {
 
 fence_step fence_attempt::powered_off(context& c, const fence_said::board& said) {
     c.note(fence_entry::command{board_command::off, said.is_begun, said.status, said.output, said.errors});
+    if (said.status != 0 && is_unanswered(c, said)) {
+        fall_silent();
+    }
     if (!said.is_begun && !said.is_no_board) {
         // Too late after the read, or no process could be started: nothing went to the board.
         return c.now < limit ? wait(at::pausing_off, c.now + fence_limits::pause, "another attempt to switch it off")
@@ -62,6 +65,7 @@ fence_step fence_attempt::powered_off(context& c, const fence_said::board& said)
     is_off_sent = is_off_sent || said.is_begun;
     const bool is_accepted = said.status == 0;
     is_off_accepted = is_off_accepted || is_accepted;
+    is_brief = is_brief && !is_accepted;
     off.told_off(is_accepted);
     if (is_accepted && is_planted(defect::fence_status_trusted)) {
         return prove(c, fence_proof::power, "exit status 0");
@@ -96,8 +100,15 @@ fence_step fence_attempt::looked(context& c, const fence_said::board& said) {
     const bool is_one_enough = heard.power == board_power::off && is_planted(defect::fence_one_look);
     const bool is_off = off.is_off() || is_one_enough;
     const bool is_still = !moved_at || c.now - *moved_at >= 2 * rules.keepalive;
+    if (heard.power == board_power::unknown && is_unanswered(c, said)) {
+        fall_silent();
+    } else if (heard.power != board_power::unknown && !wants_turn && !moved_at) {
+        return heard_again(c);
+    }
+    if (is_off && is_still && !wants_turn) {
+        return take_turn(c, at::looking);
+    }
     if (is_off && is_still) {
-        is_brief = false;
         c.say(fence_news::seen_off);
         return prove(c, fence_proof::power,
                      fmt::format("its board says that it is off{}", is_off_accepted ? ", after an accepted off" : ""));
@@ -106,12 +117,8 @@ fence_step fence_attempt::looked(context& c, const fence_said::board& said) {
         looks_first = false;
         return begin_sequence(c);
     }
-    if (is_brief) {
-        if (heard.power == board_power::unknown) {
-            return fail(c);  // three tries and one look
-        }
-        has_board_answered = true;  // it is no silent board: from the first `off` on, with the turn
-        return take_turn(c, at::powering_off);
+    if (is_brief && heard.power == board_power::unknown && (said.is_begun || said.is_no_board)) {
+        return fail(c);  // three tries and one look
     }
     const bool is_going_off = heard.power == board_power::on && is_off_accepted && c.now < soft_until;
     if (heard.power != board_power::off && !is_going_off) {
@@ -121,6 +128,32 @@ fence_step fence_attempt::looked(context& c, const fence_said::board& said) {
         return fail(c);
     }
     return wait(at::pausing_look, c.now + fence_limits::pause, "another look at its power");
+}
+
+// A refusal is an answer.
+bool fence_attempt::is_unanswered(const context& c, const fence_said::board& said) {
+    return (said.is_begun && !said.status) || c.seen.is_board_unheard;
+}
+
+// Others have the turn meanwhile (39). A board that took the `off` is looked at to the end all the same: some are
+// silent while they carry it out. A node that came back since keeps the turn: it is to be seen off, and not ordered off
+// again.
+void fence_attempt::fall_silent() {
+    if (moved_at) {
+        return;
+    }
+    is_brief = !is_off_accepted;
+    wants_turn = false;
+}
+
+// It is no silent board: from the first `off` on, with the turn.
+fence_step fence_attempt::heard_again(context& c) {
+    has_board_answered = true;
+    if (begun_again >= fence_limits::begun_again) {
+        return fail(c);
+    }
+    ++begun_again;
+    return take_turn(c, at::powering_off);
 }
 
 // It was not seen off.

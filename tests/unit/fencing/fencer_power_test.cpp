@@ -43,6 +43,41 @@ TEST_F(fencer_power, R39_a_board_that_is_silent_at_the_power_on_keeps_the_fence_
 }
 
 // What the last tick saw of the others is up to an interval old when the order is due.
+// "The usual reason": board and node hang on one line. Another node dies a minute later.
+TEST_F(fencer_power, R39_a_board_that_died_with_its_node_holds_up_no_other_fence) {
+    sim_node& hv1 = start();
+    add_hv5(hv1);
+    run_with_beats(11min, {"hv2", "hv3", "hv5"});  // the boards are probed
+    died = loop.clock().now();
+    board.is_reachable = false;
+    run_with_beats(60s, {"hv2", "hv5"});
+    third_board.set_power(false);
+    run_with_beats(35s, {"hv2"});
+    EXPECT_GE(times_told("off"), 1) << hv1.log();
+    EXPECT_EQ(value("/nodes/hv5/daemonstate"), "fenced") << hv1.log();
+    EXPECT_FALSE(hv1.logged("[fence-failed]")) << hv1.log();
+    run_with_beats(80s, {"hv2"});
+    EXPECT_EQ(times_told("off"), 3) << "three orders and one look: " << hv1.log();
+    EXPECT_TRUE(hv1.logged("[fence-failed]")) << hv1.log();
+    EXPECT_EQ(state(), "dead");
+}
+
+// It answered until its node was ordered off.
+TEST_F(fencer_power, R39_a_board_that_falls_silent_in_its_fence_holds_up_no_other_fence) {
+    sim_node& hv1 = start();
+    add_hv5(hv1);
+    run_with_beats(11min, {"hv2", "hv3", "hv5"});
+    died = loop.clock().now();
+    run_with_beats(60s, {"hv2", "hv5"});
+    third_board.set_power(false);
+    ASSERT_EQ(times_told("off"), 0);
+    board.is_reachable = false;
+    run_with_beats(40s, {"hv2"});
+    EXPECT_GE(times_told("off"), 1) << hv1.log();
+    EXPECT_EQ(value("/nodes/hv5/daemonstate"), "fenced") << hv1.log();
+    EXPECT_EQ(state(), "dead");
+}
+
 TEST_F(fencer_power, R31_who_has_fallen_silent_since_the_last_tick_does_not_count_for_the_majority) {
     sim_node& hv1 = start("coordinator", {.coordinators = {"hv1", "hv2", "hv3"}});
     const auto other = take_lock(0, "hv2:1:x:y");

@@ -390,7 +390,7 @@ TEST_F(fencer, ac132_who_stood_still_before_the_power_off_does_not_send_it) {
 TEST_F(fencer, a_word_is_taken_while_a_fence_asks_a_board_that_is_silent) {
     sim_node& hv1 = start();
     board.is_reachable = false;
-    dead_for(150s);
+    dead_for(120s);  // three orders and one look end after 150 s
     EXPECT_EQ(state(), "dead") << hv1.log();
     ASSERT_EQ(hv1.log().find("[fence-failed]"), std::string::npos) << hv1.log();
     const auto all = core::all_that_are<core::fence_confirmer>(hv1.daemon().subjects());

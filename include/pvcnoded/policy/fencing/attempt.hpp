@@ -12,8 +12,9 @@
 //   `off` was accepted, a node that is another is back: nothing more is done to it. After that it may have died in the
 //   middle of a heartbeat: off has to be seen anew, twice, with the heartbeat standing still for two intervals.
 // - A lost lock or session, and the end of the daemon, end it at once, without an outcome: others adopt what is left.
-// - From the first `off` to the end of the recovery it has the turn (order.hpp), but for three tries at a board that
-//   was silent when last asked; it does not have it while it waits for a lease or for others.
+// - From the first `off` to the end of the recovery it has the turn (order.hpp), but for three tries and one look at a
+//   board that was silent when last asked, also in the middle; whoever answers after all is ordered off anew, with the
+//   turn. It does not have it while it waits for a lease or for others.
 // - Of a node that is fenced and whose recovery is over the power-on is left, which takes minutes where a board is
 //   silent. Nobody else sends anything to the board of such a node, and F0 tells when that is no longer so: the
 //   power-on needs neither turn nor fence lock, and both are given up before it.
@@ -62,6 +63,7 @@ struct fence_limits {
     static constexpr int offs = 3;
     static constexpr int looks = 10;  // that are answered neither `off` nor, after an accepted `off`, `on`
     static constexpr int writes = 10;
+    static constexpr std::uint8_t begun_again = 2;                 // sequences, as a board that was silent has answered
     static constexpr std::uint8_t fences_in_an_hour = 2;           // before this one: it is the third (45)
     static constexpr duration history = std::chrono::seconds(60);  // for the records that tell
 };
@@ -136,11 +138,12 @@ struct fence_attempt {
     bool is_failed = false;      // not seen off
     bool is_mark_open = false;   // whether the mark was written is not known
     bool is_unseen_off = false;  // ruling 76 did not see it off: the throws followed
-    bool is_brief = false;       // a silent board: three tries and one look
+    bool is_brief = false;       // a silent board, which takes no order: three tries and one look
     bool has_board_answered = false;
-    bool looks_first = false;  // before the first `off`
-    bool has_word = false;     // an operator's
-    bool is_let_go = false;    // the fence lock: nothing is left but the power-on
+    std::uint8_t begun_again = 0;  // its sequence, for that
+    bool looks_first = false;      // before the first `off`
+    bool has_word = false;         // an operator's
+    bool is_let_go = false;        // the fence lock: nothing is left but the power-on
     bool is_off_accepted = false;
     bool is_off_sent = false;
     bool is_on_sent = false;
@@ -203,6 +206,9 @@ private:
     fence_step power_off(context& c, const fence_said::read& said);
     fence_step powered_off(context& c, const fence_said::board& said);
     fence_step begin_looks(context& c);
+    [[nodiscard]] static bool is_unanswered(const context& c, const fence_said::board& said);
+    void fall_silent();
+    fence_step heard_again(context& c);
     fence_step looked(context& c, const fence_said::board& said);
     fence_step fail(context& c);
     fence_step prove(context& c, fence_proof which, std::string words);

@@ -64,7 +64,9 @@ struct fence_seen {
     bool has_lock = false;         // own child of /config/fence_lock, held
     bool must_end = false;         // the daemon, or the scope of this fence, ends
     bool has_turn = false;         // order.hpp has given it the turn (ruling 39)
-    bool is_board_silent = false;  // when last asked it did not answer
+    bool is_board_silent = false;  // the last probe had no answer, or it may not be asked
+    // What it was asked since then (the question of ruling 76, a command of this fence) went unanswered at last.
+    bool is_board_unheard = false;
     // To this fencer, since the node's last heartbeat (ruling 40), in the last answer, which is at most 10 s old: a
     // board that was silent after it said so may have booted, and says off of a running machine then.
     bool has_board_said_on = false;

@@ -26,7 +26,8 @@ public:
     victim_seen victim;
     bool in_maintenance = false;
     fence_said::maintenance_key maintenance{.created = 3, .version = 4};
-    bool is_no_board = false;  // that can be asked
+    bool is_no_board = false;    // that can be asked
+    bool is_asked_late = false;  // too late after the read: nothing goes to the board
     bool majority_stays = true;
     bool is_disk_good = true;
     bool is_store_there = true;
@@ -223,6 +224,9 @@ private:
     fence_said::board carry_out(board_command what) {
         if (is_no_board) {
             return {.is_no_board = true, .status = {}, .output = {}, .errors = "not asked"};
+        }
+        if (is_asked_late) {
+            return {};
         }
         switch (what) {
             case board_command::off:
