@@ -41,9 +41,9 @@ std::vector<model::route_way> ways_of(const network_route& route) {
 }
 
 // The addresses of the primary, and the links that have no other one of IPv4.
-class primary_view {
+class primary_links {
 public:
-    primary_view(std::span<const role_address> all, const model::network_state& seen) {
+    primary_links(std::span<const role_address> all, const model::network_state& seen) {
         std::set<std::string_view> devices;
         for (const auto& one : all) {
             devices.insert(one.where.device);
@@ -141,7 +141,7 @@ private:
 
 bound_routes bound_after_look(const bound_routes& before, const config::node_config& config,
                               std::span<const role_address> all, const model::network_state& seen) {
-    const primary_view primary(all, seen);
+    const primary_links primary(all, seen);
     bound_routes now;
     for (const auto& one : seen.link_routes()) {
         const bool hangs_on_it = (one.is.source && primary.has(*one.is.source)) ||
@@ -194,7 +194,7 @@ std::vector<model::add_route> bound_to_add(const bound_routes& all, const model:
 
 standing_routes routes_to_keep(const config::node_config& config, std::span<const role_address> all,
                                const model::network_state& seen) {
-    const primary_view primary(all, seen);
+    const primary_links primary(all, seen);
     standing_routes kept;
     for (const int link : primary.links()) {
         auto& here = kept[std::string(seen.name_of(link))];
@@ -225,7 +225,7 @@ standing_routes routes_to_keep(const config::node_config& config, std::span<cons
 
 std::set<std::string> routes_not_to_keep(const config::node_config& config, std::span<const role_address> all,
                                          const model::network_state& seen) {
-    const primary_view primary(all, seen);
+    const primary_links primary(all, seen);
     std::set<std::string> texts;
     for (const auto& one : seen.link_routes()) {
         if (one.is_plain() || !is_by_hand(one.is)) {  // first: a host has a few of the others, and each is held to all
