@@ -45,7 +45,7 @@ std::vector<logical_line> logical_lines(std::string_view text) {
 }
 
 constexpr std::int64_t largest_vlan = 4094;
-constexpr std::size_t longest_name = 127;  // of a link, also another name of it
+constexpr std::size_t longest_link_name = 127;  // of a link, also another name of it
 
 bool is_word_of_file(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -92,7 +92,7 @@ list_kind list_of(std::string_view option) {
 }
 
 bool can_be_name(std::string_view word) {
-    return word.size() <= longest_name && word.find('/') == std::string_view::npos;
+    return word.size() <= longest_link_name && word.find('/') == std::string_view::npos;
 }
 
 // The names in a list of ports. What fits a regular expression (`regex vlan.*`, until `noregex`) nobody can tell before
