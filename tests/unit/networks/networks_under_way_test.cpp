@@ -118,11 +118,11 @@ TEST_F(networks_under_way_test, what_is_never_seen_as_it_was_made_holds_up_nobod
         hv1.kernel.remove("brstorage", *parse_host_address("10.254.0.1/24"));
         ignore(hv1.kernel.apply(model::set_down{"vxlan8"}), "it is there");
     };
-    bool is_undoing = false;
-    changed = [before = changed, undo, &is_undoing] {
-        if (!std::exchange(is_undoing, true)) {
+    // It is called until the node has ended, after the test.
+    changed = [before = changed, undo, is_undoing = std::make_shared<bool>(false)] {
+        if (!std::exchange(*is_undoing, true)) {
             undo();
-            is_undoing = false;
+            *is_undoing = false;
         }
         before();
     };
