@@ -1,11 +1,11 @@
 // Where the machines of a dead node go (README ruling 44; node-lifecycle.md 9, 10.5 c): planned one after the other on
 // published figures less what was planned before, so that they do not all go to one node, and nowhere where memory
 // would run out. A value: what it has placed it takes off what it plans with for a minute, whatever attempt that was
-// for; and what the machines that belong to a node have not touched yet is not free there (assigned_memory.hpp).
+// for; and what machines that were started on a node of late have not touched is not free there (assigned_memory.hpp).
 // Figures are texts as nodes publish them; one that cannot be read takes its node out of the choice.
 //
-// The shell makes one planner a session, gives it the nodes' figures and who belongs to them, at most 5 s old, before
-// each plan, and carries plans out side by side.
+// The shell makes one planner a session, gives it the nodes' figures, at most 5 s old, and who was started there, at
+// most 30 s old (what is placed meanwhile it remembers itself), before each plan, and carries plans out side by side.
 #pragma once
 
 #include "pvcnoded/base/clock.hpp"
@@ -62,7 +62,7 @@ public:
     explicit recovery_planner(std::int64_t overcommit = 100, duration keepalive = std::chrono::seconds(5))
         : overcommit_(overcommit), silent_after_(std::max<duration>(2 * keepalive, shortest_silence)) {}
 
-    // Figures of all nodes but the dead one, and what belongs to them by keys that are no older; what was placed before
+    // Figures of all nodes but the dead one, and what was started on them of late; what was placed before
     // `now - remembered` counts no more by itself.
     void begin(std::vector<node_room> nodes, time_point now, const std::vector<assigned_machine>& assigned = {});
     // The next one; what is placed is taken off at once.
