@@ -315,7 +315,8 @@ std::vector<std::string> own_links::names_above_trunk() const {
         }
     };
     for (std::size_t at = 0; at < all.size(); ++at) {
-        const auto name = all[at];
+        // What is added below may move the names.
+        const std::string name{std::string_view{all[at]}};
         if (const auto* link = seen_.find_by_any_name(name)) {
             add(link->name);
             std::ranges::for_each(link->alt_names, add);
