@@ -1,5 +1,6 @@
 #include "pvcnoded/fencing/fence_ledger.hpp"
 
+#include "pvcnoded/base/text.hpp"
 #include "pvcnoded/policy/fencing/attempt.hpp"
 
 #include <fmt/format.h>
@@ -72,10 +73,18 @@ std::string command_words(policy::board_command what) {
     return "chassis power " + std::string(to_text(what));
 }
 
+// For a line of the log.
+std::string line_of(std::string_view text) {
+    constexpr std::size_t most = 200;
+    return ascii_only(text.substr(0, most)) + (text.size() > most ? "..." : "");
+}
+
+constexpr std::string_view unsent = "it was not sent";
+
 // What was made of an answer.
 std::string reading_of(const policy::fence_entry::command& what) {
     if (!what.is_begun) {
-        return "it was not sent";
+        return std::string(unsent);
     }
     if (!what.status) {
         return "it did not end by itself";
@@ -88,6 +97,22 @@ std::string reading_of(const policy::fence_entry::command& what) {
 }
 
 }  // namespace
+
+std::string fence_ledger::last_of_board() const {
+    const auto& all = record_.commands;
+    const auto look = std::ranges::find(all.rbegin(), all.rend(), command_words(policy::board_command::status),
+                                        &model::fence_command::what);
+    if (all.empty()) {
+        return {};
+    }
+    const model::fence_command& last = look == all.rend() ? all.back() : *look;
+    if (last.read_as == unsent && !last.errors.empty()) {
+        return line_of(last.errors);
+    }
+    return last.read_as == to_text(policy::board_power::on) || last.read_as == to_text(policy::board_power::off)
+               ? fmt::format("its board says `{}`", last.read_as)
+               : line_of(last.read_as);
+}
 
 struct fence_ledger::entry_writer {
     fence_ledger& ledger;

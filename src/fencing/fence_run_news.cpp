@@ -28,13 +28,15 @@ void fence_run::say(policy::fence_news what, const std::string& text) const {
             log.warning(message::fence_not_seen_off,
                         node + " was said to be without power, and is not seen off now: it is fenced as a silent one");
             return;
-        case failed:
+        case failed: {
+            const std::string why = ledger_->last_of_board();
             log.error(message::fence_failed,
-                      node +
-                          " was not seen off, and may run: its machines are not started elsewhere without another "
-                          "proof. See to its board, or switch it off and say so: pvcnodectl fence confirm " +
-                          machine_.node);
+                      fmt::format("{} was not seen off{}, and may run: its machines are not started elsewhere without "
+                                  "another proof. See to its board, or switch it off and say so: pvcnodectl fence "
+                                  "confirm {}",
+                                  node, why.empty() ? "" : " (" + why + ")", machine_.node));
             return;
+        }
         case no_proof:
             log.error(message::fence_no_proof,
                       fmt::format("nothing shows that {} of {} cannot write any more: they are left", text, node));

@@ -38,6 +38,8 @@ public:
     // Before the first record, and after a write that failed for good, it stays in memory.
     void note(const policy::fence_entry::any& entry);
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
+    // What its board said last, or why it was not asked, for a line of the log; empty: no command was noted.
+    [[nodiscard]] std::string last_of_board() const;
 
     // Of whoever writes it. When it is to be written; empty: it need not be.
     [[nodiscard]] std::optional<time_point> due() const;
