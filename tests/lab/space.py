@@ -21,7 +21,7 @@ NETWORK = '10.255.0'
 _libc = ctypes.CDLL(None, use_errno=True)
 _NEW_MOUNT, _NEW_NET, _NEW_PID = 0x20000, 0x40000000, 0x20000000
 _PR_SET_PDEATHSIG = 1
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 def start_time(pid):
@@ -93,7 +93,7 @@ def enter(size='768m'):
 
     _write_record(record, [mine, [child, start_time(child)]])
     terminal = termios.tcgetattr(sys.stdin.fileno()) if sys.stdin is not None and sys.stdin.isatty() else None
-    for number in _ENDING:
+    for number in ENDING:
         signal.signal(number, lambda got, _frame: _forward(child, got))
     while True:
         try:
@@ -133,7 +133,7 @@ def _forget(folder, record):
 
 def _become_first(folder, size):
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    for number in _ENDING:
+    for number in ENDING:
         signal.signal(number, _stop)
     if _libc.unshare(_NEW_NET | _NEW_MOUNT) != 0:
         sys.exit('the lab cannot make its namespaces: ' + os.strerror(ctypes.get_errno()))
@@ -153,8 +153,15 @@ class Stopped(BaseException):
     """Somebody asked the lab to end."""
 
 
+def end_with_parent(parent):
+    """The calling process is asked to end when this one, which has just made it, ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit('who began this has ended')
+
+
 def ignore_signals():
-    for number in _ENDING:
+    for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
 
 

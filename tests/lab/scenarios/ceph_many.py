@@ -54,7 +54,7 @@ def many_at_once(lab, count):
     within(gap, 2.5, f'{gap:.2f} s between two heartbeats')
 
 
-@scenario('issue: twelve machines of four disks that start at once', limit=120)
+@scenario('issue: twelve machines of four disks that start at once', limit=120, long=True)
 def ceph_twelve_at_once(lab):
     many_at_once(lab, 12)
 

@@ -86,7 +86,7 @@ def all_move(lab, until_thawed):
     return first
 
 
-@scenario('issue: the target\'s libvirtd hangs for 22 s; everybody moves, nobody is shut down', limit=150)
+@scenario('issue: the target\'s libvirtd hangs for 22 s; everybody moves, nobody is shut down', limit=150, long=True)
 def flush_with_silent_target(lab):
     first = all_move(lab, lambda _first: time.sleep(22))
     lab.await_log(first, 'live migration: libvirt there did not answer in time [migration-attempt]')

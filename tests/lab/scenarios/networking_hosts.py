@@ -13,7 +13,7 @@ from ..network import View
 from .networking import soon, start
 from .role import one_primary
 
-COUNT = 10
+COUNT, MORE = 5, 10
 ODD = '320'  # of --vlans, too: what was found by hand
 RICH = '28'  # of --vlans: a bond, a VLAN of its own, the upstream network on another
 
@@ -25,8 +25,17 @@ def chosen():
 
 @scenario('README rulings 79, 81: random hosts', limit=200)
 def random_hosts(lab):
+    _play(lab, *chosen())
+
+
+@scenario('README rulings 79, 81: more random hosts', limit=200, long=True)
+def more_random_hosts(lab):
+    _play(lab, COUNT + 1, MORE)
+
+
+def _play(lab, first, last):
     lab.zookeeper()
-    drawn = hosts.draw(*chosen(), '--all')
+    drawn = hosts.draw(first, last, '--all')
     names = lab.names(len(drawn))
     nodes = {name: (lab.node(name, coordinators=names[:2], network=hosts.shape(host)), host) for name, host in zip(names, drawn)}
     before, said, printed = {}, {}, {}
@@ -128,7 +137,7 @@ def _is_routed_by_advertisement(node, card):
     return any(one['dst'] == 'default' and one['dev'] == card and one.get('protocol') == 'ra' for one in View(node).routes)
 
 
-@scenario('README rulings 79, 81: a random host with VLANs and bonds', limit=240)
+@scenario('README rulings 79, 81: a random host with VLANs and bonds', limit=240, long=True)
 def random_host_with_vlans(lab):
     """In a guest, whose kernel has them. HOSTS chooses it."""
     _play_in_guest(lab, os.environ.get('HOSTS', RICH))

@@ -105,25 +105,23 @@ bool judge_by_hosts(const planted_mistake& which, std::uint64_t first, std::uint
 }
 
 // True: found, or, for `none`, nothing was found. Says which seed and what.
-bool judge_one(std::string_view name, std::uint64_t first, std::uint64_t last, std::ostream& out) {
-    for (std::uint64_t seed = first;; ++seed) {
+bool judge_one(const planted_mistake& which, std::uint64_t first, std::uint64_t last, std::ostream& out) {
+    const std::uint64_t begin = which.seed >= first && which.seed <= last ? which.seed : first;
+    for (std::uint64_t tried = 0; tried <= last - first; ++tried) {
         run_settings settings;
-        settings.seed = seed;
+        settings.seed = begin + tried <= last ? begin + tried : begin + tried - last + first - 1;
         settings.nodes = std::nullopt;
         settings.length = std::chrono::minutes(30);
         settings.dense = true;
         const auto outcome = run_once(settings);
         if (outcome.broken) {
-            out << fmt::format("{:26} seed {:3}  {}: {}\n", name, seed, outcome.broken->invariant,
+            out << fmt::format("{:26} seed {:3}  {}: {}\n", which.name, settings.seed, outcome.broken->invariant,
                                outcome.broken->what.substr(0, 120));
-            return name != "none";
-        }
-        if (seed == last) {
-            break;
+            return which.which != defect::none;
         }
     }
-    out << fmt::format("{:26} nothing was found in seeds {}..{}\n", name, first, last);
-    return name == "none";
+    out << fmt::format("{:26} nothing was found in seeds {}..{}\n", which.name, first, last);
+    return which.which == defect::none;
 }
 
 }  // namespace
@@ -169,7 +167,7 @@ int judge_the_judge(std::string_view only, std::uint64_t first, std::uint64_t la
         } else if (one.is_of_hosts) {
             is_found = judge_by_hosts(one, first, last, out) && is_found;
         } else if (!is_explored || !one.explored.is_only) {
-            is_found = judge_one(one.name, first, last, out) && is_found;
+            is_found = judge_one(one, first, last, out) && is_found;
         }
         ++(is_found ? passed : failed);
         out.flush();

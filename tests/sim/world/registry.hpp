@@ -33,6 +33,7 @@ struct planted_mistake {
     std::string_view scenario{};  // that shows it, where random runs hardly ever come by
     explored_mistake explored{};
     bool is_of_hosts = false;  // random hosts show it (subjects/hosts), and no run of a cluster
+    std::uint64_t seed = 1;    // that found it last: tried first, then those after it, then those before
 };
 
 // A line of a script that a sweep tries at every moment; `@` is each of the first two nodes in turn. `stride`: what

@@ -126,7 +126,7 @@ constexpr progress lock_progress[] = {
 
 constexpr planted_mistake mistakes_with_locks[] = {
     {defect::lock_without_check, "lock_without_check"},
-    {defect::lock_left_behind, "lock_left_behind"},
+    {.which = defect::lock_left_behind, .name = "lock_left_behind", .seed = 87},
     {defect::unknown_create_forgotten, "unknown_create_forgotten"},
 };
 

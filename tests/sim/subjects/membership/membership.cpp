@@ -53,7 +53,7 @@ constexpr planted_mistake mistakes_of_membership[] = {
     {defect::disk_in_heartbeat, "disk_in_heartbeat"},
     {defect::stop_not_written, "stop_not_written"},
     {defect::schema_raised_alone, "schema_raised_alone"},
-    {defect::schema_change_ignored, "schema_change_ignored"},
+    {.which = defect::schema_change_ignored, .name = "schema_change_ignored", .seed = 13},
     {defect::figures_given_up, "figures_given_up"},
     {defect::run_after_shutdown, "run_after_shutdown"},
 };

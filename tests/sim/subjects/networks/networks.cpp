@@ -161,7 +161,7 @@ constexpr planted_mistake network_mistakes[] = {
     {defect::rules_not_awaited, "rules_not_awaited", "guest-starts-behind-the-rules-of-its-network"},
     {.which = defect::forwarding_unwatched, .name = "forwarding_unwatched", .is_of_hosts = true},
     {defect::late_link_forgotten, "late_link_forgotten", "network-whose-vlan-comes-late"},
-    {defect::refused_unfiltered, "refused_unfiltered"},
+    {.which = defect::refused_unfiltered, .name = "refused_unfiltered", .seed = 57},
     {defect::change_without_end, "change_without_end", "network-cannot-become-bridged-without-its-card"},
 };
 

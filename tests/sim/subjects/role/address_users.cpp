@@ -342,7 +342,7 @@ constexpr rule rules_of_neighbours[] = {
 constexpr planted_mistake mistakes_about_neighbours[] = {
     {defect::announced_as_reply, "announced_as_reply", "neighbours-follow-a-bridge-with-another-address"},
     {defect::announced_for_ever, "announced_for_ever"},
-    {defect::readdressed_unheeded, "readdressed_unheeded"},
+    {.which = defect::readdressed_unheeded, .name = "readdressed_unheeded", .seed = 41},
 };
 
 }  // namespace
