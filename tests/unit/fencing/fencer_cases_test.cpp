@@ -1,5 +1,5 @@
-// Acceptance cases of fences with two daemons, or with a node that comes back in the middle: AC119, AC121, AC124,
-// AC130, AC132 (node-lifecycle.md B.4; README rulings 37, 40).
+// Acceptance cases of fences with two daemons, or with a node that comes back in the middle: AC119, AC121, AC123,
+// AC124, AC130, AC132 (node-lifecycle.md B.4; README rulings 37, 40).
 #include "unit/fencing/fencer_fixture.hpp"
 
 namespace pvc::node {
@@ -41,6 +41,30 @@ TEST_F(fencer_cases, AC121_who_comes_back_during_an_off_that_fails_is_not_told_o
     EXPECT_EQ(state(), "run");
     EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
     EXPECT_EQ(record(hv1).outcome, model::fence_outcome::passed);
+}
+
+// The other one tries when the mark has rested, in vain; then each again after ten minutes, and nobody starts a daemon.
+TEST_F(fencer_cases, AC123_boards_that_refuse_until_400_s) {
+    sim_node& hv4 = add_hv4();
+    sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1", "hv4"}});
+    put_machine(vm1);
+    board.refuses = true;
+    dead_for(110s);
+    ASSERT_EQ(state(), "dead") << hv1.log() << hv4.log();
+    const bool is_first = hv1.logged("[fence-failed]");
+    ASSERT_NE(is_first, hv4.logged("[fence-failed]")) << hv1.log() << hv4.log();
+    sim_node& other = is_first ? hv4 : hv1;
+    dead_for(100s);
+    EXPECT_EQ(std::ranges::count(board.heard(), "off"), 3) << "not before 215 s";
+    dead_for(190s);
+    EXPECT_TRUE(other.logged("[fence-failed]")) << other.log();
+    EXPECT_EQ(std::ranges::count(board.heard(), "off"), 6) << hv1.log() << hv4.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv3");
+    board.refuses = false;
+    dead_for(330s);
+    EXPECT_EQ(state(), "fenced") << hv1.log() << hv4.log();
+    EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
+    EXPECT_EQ(std::ranges::count(board.heard(), "off"), 7);
 }
 
 // With two of ours: by whichever of them, once its mark has rested.

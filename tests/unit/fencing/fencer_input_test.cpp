@@ -199,16 +199,24 @@ TEST_F(fencer_input, ZK46_the_fence_lock_is_made_where_it_is_missing) {
     EXPECT_LE(times("/config/fence_lock", died).front(), when("/daemonstate", "dead"));
 }
 
-// AC52, ruling 39: the first is over, the power-on included, before anything is done to the second.
+// AC52 as ruling 39 amends it: the recovery of the first is over before the second one is ordered off.
 TEST_F(fencer_input, AC52_two_dead_hypervisors_one_after_the_other) {
     sim_node& hv1 = start();
     put_machine(vm1);
     add_hv5(hv1);
+    std::vector<std::ptrdiff_t> orders_when_flushed;
+    ensemble.observe([&](const recorded_change& change) {
+        if (change.path == "/nodes/hv3/domainstate" && change.data == "flushed") {
+            orders_when_flushed.push_back(std::ranges::count(third_board.heard(), "off"));
+        }
+    });
     run_with_beats(60s, {"hv2", "hv3", "hv5"});
     died = loop.clock().now();
     dead_for(150s);
     EXPECT_EQ(state(), "fenced") << hv1.log();
     EXPECT_EQ(value("/nodes/hv5/daemonstate"), "fenced") << hv1.log();
+    EXPECT_EQ(orders_when_flushed, std::vector<std::ptrdiff_t>{0}) << "nor is it ordered off before";
+    EXPECT_EQ(std::ranges::count(third_board.heard(), "off"), 1) << hv1.log();
     const auto flushed = times("/nodes/hv3/domainstate", died);
     const auto second = times("/nodes/hv5/fenceproof", died);
     ASSERT_FALSE(flushed.empty() || second.empty());

@@ -409,5 +409,27 @@ TEST_F(fencer, nobody_dead_no_request_more) {
     EXPECT_EQ(hv1.log().find("[fence-"), std::string::npos) << hv1.log();
 }
 
+// Nor of ZooKeeper: a tick costs what it costs where nobody is fenced at all.
+TEST_F(fencer, nobody_dead_no_transaction_more_a_tick) {
+    std::vector<std::pair<int, int>> counted;  // requests, transactions
+    for (const int intervals : {0, 6}) {
+        sim_node& hv1 = start("coordinator", {.coordinators = {"hv1", "hv3"}, .fence_intervals = intervals});
+        auto& [requests, transactions] = counted.emplace_back();
+        hv1.connector.link().on_request = [&](const zookeeper::request& what) {
+            ++requests;
+            transactions += what.what == zookeeper::request::kind::commit ? 1 : 0;
+            return sim::verdict::answer;
+        };
+        run_with_beats(100s, {"hv2", "hv3"});
+        hv1.connector.link().on_request = nullptr;
+        EXPECT_EQ(state(), "run");
+        hv1.kill();
+        nodes.clear();
+    }
+    EXPECT_EQ(counted[0], counted[1]);
+    constexpr int ticks = 20;
+    EXPECT_EQ(counted[1], std::pair(ticks * (3 + 2), ticks * 2)) << "with one stat of each of two others";
+}
+
 }  // namespace
 }  // namespace pvc::node

@@ -71,7 +71,7 @@ protected:
     time_point died{};
 };
 
-TEST_F(recovery_daemons, AC44_its_machine_runs_elsewhere) {
+TEST_F(recovery_daemons, AC45_its_machine_runs_elsewhere) {
     start();
     put_machine(u1, "web", true);
     cut_power();
@@ -106,6 +106,26 @@ TEST_F(recovery_daemons, D124_a_lock_that_cannot_be_broken_for_200_s) {
     EXPECT_EQ(of(u1, "/node"), "hv3");
     hardware.rbd.clear_faults();
     ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
+}
+
+// The same of one that it was sending: nobody sends it any more, and whoever is to receive it waits for the recovery.
+TEST_F(recovery_daemons, D124_one_that_was_on_its_way_from_there) {
+    start();
+    put_machine(u1, "web", true);
+    hardware.rbd.fail_always("break", failure(errc::timed_out, "vms/web", "no answer"));
+    place("migrate", "hv2", "hv3");
+    cut_power();
+    run_until([] { return false; }, 260s);
+    EXPECT_EQ(value("/nodes/hv3/daemonstate"), "fenced") << logs();
+    EXPECT_FALSE(runs(u1));
+    EXPECT_EQ(of(u1, "/state"), "migrate");
+    EXPECT_EQ(of(u1, "/node"), "hv2");
+    EXPECT_EQ(of(u1, "/failedreason"), "");
+    EXPECT_EQ(hardware.rbd.locks("vms/web").size(), 1U);
+    hardware.rbd.clear_faults();
+    ASSERT_TRUE(run_until([&] { return runs(u1); }, 120s)) << logs();
+    EXPECT_TRUE(machine("hv2").guest(u1).is_there()) << "where it was going";
+    EXPECT_EQ(of(u1, "/state"), "start");
 }
 
 TEST_F(recovery_daemons, AC118_locks_that_cannot_be_listed_for_100_s) {

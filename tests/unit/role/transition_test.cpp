@@ -148,6 +148,13 @@ TEST_F(transition_test, a_lock_of_the_role_that_is_gone_between_two_phases_undoe
     EXPECT_TRUE(log.steps.starts_with("+A+B+C-C-B'-B-A")) << log.steps;
 }
 
+TEST_F(transition_test, AC29_a_lock_of_the_role_that_is_gone_in_phase_f_undoes_the_takeover_which_begins_anew) {
+    lose_the_lock_in(policy::role_phase::f);
+    EXPECT_TRUE(log.steps.starts_with("+A+B+C+D+E+F-F-E-D-C-B'-B-A+A")) << log.steps;
+    ASSERT_GE(roles().size(), 3U);
+    EXPECT_EQ(roles()[2], "takeover");
+}
+
 TEST_F(transition_test, a_lock_of_the_role_that_is_gone_before_primary_is_written_undoes_the_takeover) {
     lose_the_lock_in(policy::role_phase::g);
     EXPECT_TRUE(log.steps.starts_with("+A+B+C+D+E+F+G-G-F-E-D-C-B'-B-A")) << log.steps;
