@@ -112,6 +112,28 @@ TEST_F(fencer_input, fences_of_a_later_year_keep_no_node_off) {
     EXPECT_EQ(offs(), (std::vector<std::string>{"off", "on"})) << hv1.log();
 }
 
+TEST_F(fencer_input, R45_who_is_fenced_for_the_third_time_within_an_hour_is_left_off_which_is_said_each_hour) {
+    sim_node& hv1 = start();
+    for (const int fence : {1, 2}) {
+        model::fence_record before;
+        before.begun.wall = loop.clock().wall_now() - 10min * fence;
+        before.id = model::fence_record_id(before.begun.wall, "hv3");
+        before.coordinator = "hv1";
+        before.node = "hv3";
+        before.keepalive_id = before.mark_id = 5;
+        before.fenced_id = 100 + fence;
+        before.commands.emplace_back().what = "chassis power off";
+        before.outcome = model::fence_outcome::done;
+        hv1.host.files["/var/lib/pvc/fences/" + before.id + ".json"] = to_text(before);
+    }
+    dead_for(120s);
+    EXPECT_EQ(state(), "fenced") << hv1.log();
+    EXPECT_EQ(offs(), std::vector<std::string>{"off"}) << hv1.log();
+    dead_for(150min);
+    EXPECT_EQ(offs(), std::vector<std::string>{"off"});
+    EXPECT_EQ(lines_with(hv1, "it was fenced for the third time within an hour [fence-kept-off]"), 3) << hv1.log();
+}
+
 TEST_F(fencer_input, a_list_of_machines_that_nobody_knows_fills_no_record) {
     sim_node& hv1 = start();
     put_machine(vm1);
