@@ -175,11 +175,12 @@ def fence_cut_off(lab):
     [uuid] = uuids
     victim.board.cut_off()
     record, _ = herd.await_outcome(victim, 'failed', FAILED_WITHIN)
-    equal(record['proof'], None, 'the proof')
+    equal((record['way'], record['proof']), ('silent', None), 'way and proof')
     equal((herd.key(uuid, 'state'), herd.key(uuid, 'node')), ('start', victim.short), 'its machine')
     victim.board.rejoin()
     stays_home(lab, herd, victim, uuid)
     equal(victim.board.orders(), [], 'orders that reached its board')
+    herd.never_twice('web')
     herd.no_password()
 
 
@@ -240,6 +241,8 @@ def killed_at_each_stage(lab, herd, victim, uuids):
         fencer.start()
         _, begun = herd.await_moved(uuid, 'web', victim, 300)
         print(f'killed when {stage[0]}: the guest was begun {begun - cut:.1f} s after the power cut')
+        ways = {record['way'] for record, _ in herd.records(victim) if record['id'] not in done and record['proof']}
+        check(ways, f'the record of its proof, killed when {stage[0]}')
         herd.never_twice('web')
         # Whom it had ordered on before it was killed is back before it can go on.
         lab.wait(lambda: any(one['outcome'] == 'done' and one['id'] not in done for one, _ in herd.records(victim)) or
@@ -285,7 +288,14 @@ def fence_powered_on_by_hand(lab):
     herd.await_running(where, uuid, 60)
     herd.never_twice('web')
     herd.no_password()
-    print([(record['way'], record['outcome']) for record, _ in herd.records(victim)])
+    # Back among its throws it passes, and has what it had; later it is switched off, and seen off, before anything is given away.
+    fences = [record for record, _ in herd.records(victim)]
+    print([(record['way'], record['outcome']) for record in fences], where.label)
+    check(fences and fences[0]['way'] == 'silent', f'the way: {[record["way"] for record in fences]}')
+    if where is victim:
+        check(all(record['proof'] is None and not victim.board.orders(False) for record in fences), f'a node that is back passes: {fences}')
+    else:
+        herd.judge(victim, uuids, 'silent')
 
 
 @scenario('46: a coordinator whose /var is full fences nobody, and another does', limit=330, long=True)
