@@ -284,6 +284,24 @@ TEST_F(fencer, ac54_who_was_cut_off_himself_counts_from_when_he_is_back) {
     EXPECT_GE(when("/daemonstate", "dead"), std::chrono::duration<double>(back - died).count() + 30.0);
 }
 
+// Nor than its last reconnection within a session.
+TEST_F(fencer, ac54_who_was_cut_off_for_a_moment_counts_from_when_he_is_back) {
+    sim_node& hv1 = start();
+    board.is_reachable = false;
+    dead_for(20s);
+    const auto session = hv1.connector.link().session_id();
+    hv1.connector.link().cut();
+    dead_for(4s);
+    hv1.connector.link().mend();
+    const time_point back = loop.clock().now();
+    dead_for(29s);
+    EXPECT_EQ(state(), "run") << hv1.log();
+    dead_for(12s);
+    EXPECT_EQ(state(), "dead") << hv1.log();
+    EXPECT_GE(when("/daemonstate", "dead"), std::chrono::duration<double>(back - died).count() + 30.0);
+    EXPECT_EQ(hv1.connector.link().session_id(), session);
+}
+
 TEST_F(fencer, ac59_a_primary_that_cannot_be_switched_off_loses_its_role_and_nothing_else) {
     sim_node& hv1 = start("coordinator", {.coordinators = {"hv1", "hv2", "hv3"}});
     put_machine(vm1);
