@@ -18,7 +18,7 @@ namespace pvc::power {
 
 // One command has so long: there are boards that need ten seconds.
 inline constexpr duration command_limit = std::chrono::seconds(30);
-inline constexpr std::size_t answer_bytes = 4096;  // of each stream; what exceeds it is dropped
+inline constexpr std::size_t answer_bytes = 4096;  // of each stream; output that exceeds it answers nothing
 
 enum class board_command : std::uint8_t {
     off,

@@ -32,7 +32,17 @@ async::command program_for(const board_access& to, board_command what) {
     return run;
 }
 
+// An answer of which the end is missing is none: what was dropped may say the opposite. So no line of it begins as an
+// answer does.
+void spoil(std::string& output) {
+    std::ranges::replace(output, '\n', ' ');
+    output.insert(0, "more than " + std::to_string(answer_bytes) + " bytes: ");
+}
+
 board_answer answer_of(async::process_outcome ended, bool as_operator) {
+    if (ended.truncated && ended.output.size() >= answer_bytes) {
+        spoil(ended.output);
+    }
     const auto* end = std::get_if<async::exited>(&ended.how);
     return {.status = end != nullptr ? std::optional(end->code) : std::nullopt,
             .output = std::move(ended.output),

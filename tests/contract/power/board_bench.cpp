@@ -25,7 +25,9 @@ if [ -e operators ]; then
   esac
 fi
 case "$*" in
-  *"chassis power status") echo "Chassis Power is $(cat power)" ;;
+  *"chassis power status")
+    echo "Chassis Power is $(cat power)"
+    if [ -e floods ]; then head -c 5000 /dev/zero | tr '\0' '\n'; echo 'Chassis Power is on'; fi ;;
   *"chassis power off")
     [ -e refuses ] && no 'Set Chassis Power Control failed: Command not supported in present state'
     echo off > power; echo 'Chassis Power Control: Down/Off' ;;
@@ -72,7 +74,7 @@ scripted_board::~scripted_board() {
 
 void scripted_board::be(board_traits what) {
     for (const auto& [name, is_so] : {std::pair{"silent", what.is_silent}, std::pair{"operators", what.only_operators},
-                                      std::pair{"refuses", what.refuses_off}}) {
+                                      std::pair{"refuses", what.refuses_off}, std::pair{"floods", what.is_flooding}}) {
         if (is_so) {
             folder_.write(name, "");
         }

@@ -16,6 +16,7 @@ struct board_traits {
     bool is_silent = false;
     bool only_operators = false;
     bool refuses_off = false;
+    bool is_flooding = false;  // `off`, much more, and then `on`; a program only
 };
 
 // A folder with an `ipmitool` of ours, which is found first.

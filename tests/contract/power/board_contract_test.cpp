@@ -199,5 +199,18 @@ TYPED_TEST(strange_board_contract, one_that_refuses_says_so) {
     EXPECT_TRUE(this->bench->is_machine_on());
 }
 
+// Of a program alone, which may print what it likes.
+class flooding_board_contract : public board_contract<scripted_board> {};
+
+TEST_F(flooding_board_contract, what_is_cut_does_not_say_that_it_is_off) {
+    bench->be({.is_flooding = true});
+    ASSERT_TRUE(ask(board_command::off));
+    const auto heard = ask(board_command::status);
+    ASSERT_TRUE(heard);
+    EXPECT_EQ(heard->status, 0);
+    EXPECT_EQ(power_in(heard), board_power::unknown) << heard->output.substr(0, 80);
+    EXPECT_TRUE(heard->output.starts_with("more than 4096 bytes: Chassis Power is off")) << heard->output.substr(0, 80);
+}
+
 }  // namespace
 }  // namespace pvc::contract
