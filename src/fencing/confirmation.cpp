@@ -27,11 +27,17 @@ void fencer_part::confirm(core::fence_word word, time_point until, asked answer)
     });
 }
 
-std::string fencer_part::why_not_confirmed(const core::fence_word& word, policy::board_power board) const {
+bool fencer_part::is_recovered_here(const std::string& node) const {
+    const auto run = runs_.find(node);
+    return run != runs_.end() && !run->second->machine().is_let_go &&
+           (run->second->machine().is_fenced || run->second->machine().proof != policy::fence_proof::none);
+}
+
+std::string fencer_part::why_not_confirmed(const core::fence_word& word, policy::board_power board,
+                                           const word_note* note) const {
     const auto self = observer();
     const auto all = all_seen();
     const auto found = std::ranges::find(all, word.node, &policy::node_seen::name);
-    const auto run = runs_.find(word.node);
     policy::confirm_seen seen;
     seen.node = word.node;
     seen.self = node_.self();
@@ -53,8 +59,9 @@ std::string fencer_part::why_not_confirmed(const core::fence_word& word, policy:
     seen.keepalive = self.keepalive;
     seen.board = board;
     seen.although_on = word.although_on;
-    seen.is_under_way = run != runs_.end() && !run->second->machine().is_let_go &&
-                        (run->second->machine().is_fenced || run->second->machine().proof != policy::fence_proof::none);
+    seen.is_under_way = is_recovered_here(word.node);
+    seen.is_noted = note != nullptr;
+    seen.ordered = note != nullptr ? note->ordered : std::nullopt;
     return policy::why_not_confirmed(seen);
 }
 
@@ -188,8 +195,29 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
     leaving guard{*this, answer, node};
     const auto refuse = [&](const std::string& why) { answer->give(failure(errc::refused, node, why)); };
     const bool is_known = session_.others.daemon_state(node).has_value() || node == node_.self();
-    if (const auto why = why_not_confirmed(word, policy::board_power::unknown); !why.empty()) {
-        answer->give(failure(is_known ? errc::refused : errc::not_found, node, why));
+    const auto at_first = why_not_confirmed(word, policy::board_power::unknown, nullptr);
+    if (!at_first.empty() && !is_recovered_here(node)) {
+        answer->give(failure(is_known ? errc::refused : errc::not_found, node, at_first));
+        co_return;
+    }
+    const auto all = all_seen();
+    const auto as_it_is = std::ranges::find(all, node, &policy::node_seen::name);
+    const auto then = as_it_is == all.end()
+                          ? policy::node_of_word()
+                          : policy::node_of_word{as_it_is->heartbeat_id, as_it_is->state_id, as_it_is->state};
+    // From here on no fence switches it on, whoever fences it; what was ordered before that is known.
+    const auto note = co_await note_word(session_, node, until);
+    if (!note) {
+        answer->give(failure(errc::unavailable, node,
+                             "the word could not be noted in ZooKeeper (" + note.error().text() + "): ask again"));
+        co_return;
+    }
+    if (const auto why = why_not_confirmed(word, policy::board_power::unknown, &*note); !why.empty()) {
+        node_.log.warning(message::fence_word,
+                          fmt::format("node {} is not switched on by its fence, by the word of {}, which proves "
+                                      "nothing: {}",
+                                      node, word.by, why));
+        refuse(why);
         co_return;
     }
     const auto heard = co_await power_for_word(word, until);
@@ -200,19 +228,18 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         co_return;
     }
     const auto power = *heard;
-    if (const auto why = why_not_confirmed(word, power); !why.empty()) {
+    if (const auto why = why_not_confirmed(word, power, &*note); !why.empty()) {
+        const bool is_proven_meanwhile = is_recovered_here(node);  // it is off, and is left so
         refuse(why);
+        if (!is_proven_meanwhile) {
+            co_await take_note_back(session_, node, *note);
+        }
         co_return;
     }
     node_.log.warning(message::fence_word, "node " + node + " is off by the word of " + word.by +
                                                ": it counts as fenced, and its machines are started elsewhere, as soon "
                                                "as this node has the fence lock");
     guard.number = ++words_given_;
-    const auto all = all_seen();
-    const auto as_it_is = std::ranges::find(all, node, &policy::node_seen::name);
-    const auto then = as_it_is == all.end()
-                          ? policy::node_of_word()
-                          : policy::node_of_word{as_it_is->heartbeat_id, as_it_is->state_id, as_it_is->state};
     words_[node] = {.word = word, .then = then, .number = guard.number};
     if (const auto run = runs_.find(node); run != runs_.end() && !run->second->machine().is_let_go) {
         run->second->take_word(word.although_on, word.by);
@@ -248,7 +275,11 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         }
         const auto mine = words_.find(node);
         if (mine == words_.end() || mine->second.number != guard.number) {
-            refuse(mine == words_.end() ? "it has checked in since" : "somebody else has confirmed it since");
+            const bool is_back = mine == words_.end();
+            refuse(is_back ? "it has checked in since" : "somebody else has confirmed it since");
+            if (is_back) {
+                co_await take_note_back(session_, node, *note);
+            }
             co_return;
         }
         const bool is_notified = co_await changed.wait_until(node_.clock(), until, "an operator's word to be recorded");

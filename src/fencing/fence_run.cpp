@@ -298,7 +298,18 @@ async::awaitable<said::any> fence_run::command(ask::power what) {
     const auto which = what.what == policy::board_command::off  ? power::board_command::off
                        : what.what == policy::board_command::on ? power::board_command::on
                                                                 : power::board_command::status;
+    if (what.what == policy::board_command::on) {
+        const bool is_claimed = co_await claim_power_on();
+        if (!is_claimed) {
+            co_return said::board{
+                .status = {}, .output = {}, .errors = "not asked: that it is ordered on could not be written"};
+        }
+    }
     is_off_sent_ = is_off_sent_ || what.what == policy::board_command::off;
+    // What it said before an order says nothing of what comes of that; that it was silent does.
+    if (what.what != policy::board_command::status && last_look_ != policy::board_power::unknown) {
+        last_look_.reset();
+    }
     // A program that does not even end by a signal is still waited for when the fence has long gone on.
     // One that was given up before that says nothing of its board.
     struct silence {

@@ -96,6 +96,7 @@ private:
         std::int32_t proof_version = -1;   // -1: there is none
         std::int32_t router_version = -1;  // likewise
         std::int32_t primary_version = -1;
+        std::int32_t power_version = -1;
         bool is_named_primary = false;
         bool is_flushing = false;
     };
@@ -118,6 +119,8 @@ private:
     void add_guards(zookeeper::transaction& what, bool sets_state) const;
     void put_proof(zookeeper::transaction& what, policy::fence_proof which) const;
     async::awaitable<policy::fence_said::any> command(policy::fence_ask::power what);
+    // That it is ordered on, where an operator's word would be noted.
+    async::awaitable<bool> claim_power_on();
     async::awaitable<result<power::board_access>> reach();
     [[nodiscard]] std::string why_not_asked() const;
 

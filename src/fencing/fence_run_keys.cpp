@@ -1,6 +1,7 @@
 // The fence of one node: its guarded reads and its writes.
 #include "fence_run.hpp"
 
+#include "pvcnoded/model/fence_power.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
 
@@ -25,6 +26,7 @@ enum wish_at : std::uint8_t {
     router,
     maintenance,
     primary,
+    power,
     wish_count
 };
 
@@ -69,6 +71,7 @@ async::awaitable<said::any> fence_run::read(bool counts_coordinators) {
     wishes[router] = {.path = path(model::node_key::router_state)};
     wishes[maintenance] = {.path = std::string(model::key_path::maintenance)};
     wishes[primary] = {.path = std::string(model::key_path::primary_node)};
+    wishes[power] = {.path = path("/fencepower")};
     // What the last tick read of them is as old as that, and a peer may have fallen silent since.
     const auto others =
         counts_coordinators ? tools_.ground.other_coordinators(machine_.node) : std::vector<std::string>();
@@ -112,12 +115,15 @@ async::awaitable<said::any> fence_run::read(bool counts_coordinators) {
     if (const auto armed = got[lease] ? model::parse_self_reset(got[lease]->data) : std::nullopt) {
         seen.lease = policy::stored_lease{.time = *armed, .is_of_beat = got[lease]->stat.mzxid == seen.heartbeat_id};
     }
+    const auto word = got[power] ? model::parse_fence_power(got[power]->data) : std::nullopt;
+    seen.is_worded = word && !word->is_on && got[power]->stat.mzxid > seen.heartbeat_id;
     keys_ = {.state_version = got[daemon]->stat.version,
              .heartbeat_version = got[beat]->stat.version,
              .domain_state_version = got[domains]->stat.version,
              .proof_version = got[proof] ? got[proof]->stat.version : -1,
              .router_version = got[router] ? got[router]->stat.version : -1,
              .primary_version = got[primary] ? got[primary]->stat.version : -1,
+             .power_version = got[power] ? got[power]->stat.version : -1,
              .is_named_primary = seen.is_named_primary,
              .is_flushing = seen.is_recovering};
     co_return out;
@@ -139,6 +145,20 @@ void fence_run::put_proof(zookeeper::transaction& what, policy::fence_proof whic
     } else {
         what.set(path("/fenceproof"), text, keys_.proof_version);
     }
+}
+
+async::awaitable<bool> fence_run::claim_power_on() {
+    const std::string text = to_text(model::fence_power_key{.is_on = true, .coordinator = node_.self()});
+    zookeeper::transaction what;
+    what.check(path(model::node_key::daemon_state), keys_.state_version);
+    what.check(path(model::node_key::keepalive), keys_.heartbeat_version);
+    if (keys_.power_version < 0) {
+        what.create(path("/fencepower"), text);
+    } else {
+        what.set(path("/fencepower"), text, keys_.power_version);
+    }
+    const auto done = co_await tools_.session.zk.commit(tools_.session.limit(), std::move(what));
+    co_return done.has_value();
 }
 
 async::awaitable<said::any> fence_run::commit(zookeeper::transaction what) {

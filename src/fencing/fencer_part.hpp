@@ -6,6 +6,7 @@
 #include "pvcnoded/policy/fencing/confirm.hpp"
 #include "pvcnoded/policy/fencing/detection.hpp"
 #include "pvcnoded/policy/fencing/order.hpp"
+#include "word_note.hpp"
 
 #include <map>
 #include <memory>
@@ -141,7 +142,11 @@ private:
     async::awaitable<std::optional<policy::board_power>> power_for_word(core::fence_word word, time_point until);
     // It was seen off, as a proof in the store says.
     [[nodiscard]] bool is_proven_off(const std::string& node) const;
-    [[nodiscard]] std::string why_not_confirmed(const core::fence_word& word, policy::board_power board) const;
+    // `note`: null while it is not noted yet.
+    [[nodiscard]] std::string why_not_confirmed(const core::fence_word& word, policy::board_power board,
+                                                const word_note* note) const;
+    // By a fence of this coordinator that has proven it to be off, and goes on.
+    [[nodiscard]] bool is_recovered_here(const std::string& node) const;
     void want_machines(duration no_older_than);
     async::awaitable<void> count_machines();
     void give_turn();

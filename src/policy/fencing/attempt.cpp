@@ -172,7 +172,7 @@ fence_step fence_attempt::waited(context& c) {
         return heed_word(c);
     }
     if (is_let_go && c.seen.is_confirmed) {
-        return leave_off(c, std::string(word_came));
+        return heed_late_word(c);
     }
     if (where == at::awaiting_turn) {
         return c.seen.has_turn ? with_turn(c) : pending;
@@ -287,7 +287,7 @@ fence_step fence_attempt::judge_moved(context& c, const victim_seen& seen) {
     }
     if (is_let_go && seen.state == daemon_state::fenced && !is_beating) {
         const bool is_word = seen.proof && seen.proof->is_valid && seen.proof->which == fence_proof::operators_word;
-        return is_word ? leave_off(c, std::string(word_came))
+        return is_word ? heed_late_word(c)
                        : finish(c, fence_end::abandoned, "another coordinator has written its state since");
     }
     if (is_fenced || (is_failed && is_proven())) {
@@ -388,7 +388,7 @@ fence_step fence_attempt::go_on(context& c, const fence_said::read& said) {
                 // That it is over could not be written: others may be at it, and it is switched on last (ruling 38).
                 return finish(c, fence_end::abandoned, "its machines are to be recovered first");
             }
-            return power_on(c, said);
+            return seen.is_worded ? heed_late_word(c) : power_on(c, said);
         case at::looking_on:
             return ask(fence_ask::power{board_command::status, said.sent}, at::looking_on,
                        c.now + fence_limits::command, "what its board says after the power-on");

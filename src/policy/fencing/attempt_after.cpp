@@ -199,6 +199,11 @@ fence_step fence_attempt::leave_off(context& c, std::string why) {
     return finish(c, is_failed ? fence_end::failed : fence_end::done, std::move(why));
 }
 
+// One that stands before the power-on, or in the midst of it: what went to the board is not called back.
+fence_step fence_attempt::heed_late_word(context& c) {
+    return leave_off(c, std::string(is_on_sent ? word_came_late : word_came));
+}
+
 fence_step fence_attempt::power_on(context& c, const fence_said::read& said) {
     return ask(fence_ask::power{board_command::on, said.sent}, at::powering_on, c.now + fence_limits::command,
                "its board to switch it on");

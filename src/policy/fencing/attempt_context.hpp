@@ -12,6 +12,7 @@ namespace pvc::policy {
 
 // Who says that it is off may be at work on it.
 inline constexpr std::string_view word_came = "an operator says that it is off";
+inline constexpr std::string_view word_came_late = "an operator says that it is off, after it was ordered on";
 
 struct fence_attempt::context {
     const fence_seen& seen;

@@ -36,8 +36,15 @@ std::string why_not_confirmed(const confirm_seen& seen) {
     if (auto why = why_not_asked_here(seen); !why.empty()) {
         return why;
     }
+    if (seen.ordered && seen.ordered->ago < order_is_open) {
+        return fmt::format(
+            "node {} ordered the board of {} to switch it on {} s ago: it may boot, look at it; no "
+            "further order is given. If it is off, ask again in {} s",
+            seen.ordered->by, seen.node, seen.ordered->ago / 1s, (order_is_open - seen.ordered->ago) / 1s + 1);
+    }
     if (seen.is_under_way) {
-        return fmt::format("node {} is proven to be off already, and its machines are being recovered", seen.node);
+        return fmt::format("node {} is proven to be off already, and its machines are being recovered{}", seen.node,
+                           seen.is_noted ? "; it is not switched on afterwards, by this word" : "");
     }
     if (!seen.taken_before.empty()) {
         return fmt::format("node {} is fenced by an operator's word already, and its recovery is over: record {}",

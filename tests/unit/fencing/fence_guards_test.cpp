@@ -64,6 +64,7 @@ TEST_P(fence_guards, a_write_is_not_made_on_what_has_changed) {
     sim_node& hv1 = start();
     put_machine(vm1);
     ensemble.put("/nodes/hv3/fenceproof", "20261127T070012.345Z-hv1 hv1 power");  // of another day
+    ensemble.put("/nodes/hv3/fencepower", "on hv2");                              // likewise
     const struck_write write(hv1, ensemble, loop, "/nodes/hv3" + std::string(GetParam().key),
                              std::string(GetParam().data), [this] { strike(); });
     dead_for(160s);
@@ -85,7 +86,10 @@ INSTANTIATE_TEST_SUITE_P(all, fence_guards,
                                          fence_strike{"flushed_state", "/domainstate", "flushed", "/daemonstate"},
                                          fence_strike{"flushed_fence_lock", "/domainstate", "flushed", fence_lock_goes},
                                          fence_strike{"flushed_domain_state", "/domainstate", "flushed",
-                                                      "/domainstate"}),
+                                                      "/domainstate"},
+                                         fence_strike{"on_beat", "/fencepower", "on hv1", "/keepalive"},
+                                         fence_strike{"on_state", "/fencepower", "on hv1", "/daemonstate"},
+                                         fence_strike{"on_word", "/fencepower", "on hv1", "/fencepower"}),
                          name_of_strike);
 
 // The role of a primary that cannot be switched off.

@@ -133,6 +133,14 @@ protected:
         EXPECT_TRUE(*said->answer) << said->answer->error().text();
         EXPECT_EQ(state(), "fenced") << by.log();
     }
+    // What was ordered before the word is open; whoever ordered it is named.
+    static void expect_refused_for_order(const said_word& said, const std::string& by) {
+        ASSERT_TRUE(said->answer);
+        ASSERT_FALSE(*said->answer);
+        EXPECT_EQ(said->answer->error().code(), errc::refused);
+        const std::string text = said->answer->error().cause();
+        EXPECT_NE(text.find("node " + by + " ordered the board of hv3 to switch it on "), std::string::npos) << text;
+    }
     // Somebody has the fence lock.
     auto take_lock(int number, const std::string& data) {
         const auto other = ensemble.open_session();
@@ -164,6 +172,29 @@ protected:
         return hv4;
     }
 
+    // Two coordinators, and hv3 dead; who has the fence lock, and who has not.
+    void start_two() {
+        sim_node& hv4 = add_hv4();
+        sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1", "hv4"}});
+        put_machine(vm1);
+        ASSERT_TRUE(run_with_beats_until([&] { return state() == "dead"; }, 60s)) << hv1.log() << hv4.log();
+        const bool is_hv1 = hv1.log().find("node hv3 is dead") != std::string::npos;
+        fencer = is_hv1 ? &hv1 : &hv4;
+        other = is_hv1 ? &hv4 : &hv1;
+    }
+    bool run_with_beats_until(const std::function<bool()>& is_so, duration limit) {
+        const time_point end = loop.clock().now() + limit;
+        while (!is_so() && loop.clock().now() < end) {
+            dead_for(1s);
+        }
+        return is_so();
+    }
+    [[nodiscard]] std::ptrdiff_t times_ordered(const std::string& what) const {
+        return std::ranges::count(board.heard(), what);
+    }
+
+    sim_node* fencer = nullptr;
+    sim_node* other = nullptr;
     static constexpr const char* vm1 = "5e0d6b5c-0f4e-4e5c-9d4f-1f0a3c2b1a01";
     sim::sim_bmc board{"hv3-lom", &loop.clock()};
     sim::sim_bmc other_board{"hv2-lom", &loop.clock()};

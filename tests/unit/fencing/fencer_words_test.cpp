@@ -5,32 +5,7 @@
 namespace pvc::node {
 namespace {
 
-class fencer_words : public fencer_fixture {
-protected:
-    // Two coordinators, and hv3 dead; who has the fence lock, and who has not.
-    void start_two() {
-        sim_node& hv4 = add_hv4();
-        sim_node& hv1 = start("hypervisor", {.coordinators = {"hv1", "hv4"}});
-        put_machine(vm1);
-        ASSERT_TRUE(run_with_beats_until([&] { return state() == "dead"; }, 60s)) << hv1.log() << hv4.log();
-        const bool is_hv1 = hv1.log().find("node hv3 is dead") != std::string::npos;
-        fencer = is_hv1 ? &hv1 : &hv4;
-        other = is_hv1 ? &hv4 : &hv1;
-    }
-    bool run_with_beats_until(const std::function<bool()>& is_so, duration limit) {
-        const time_point end = loop.clock().now() + limit;
-        while (!is_so() && loop.clock().now() < end) {
-            dead_for(1s);
-        }
-        return is_so();
-    }
-    [[nodiscard]] std::ptrdiff_t times_ordered(const std::string& what) const {
-        return std::ranges::count(board.heard(), what);
-    }
-
-    sim_node* fencer = nullptr;
-    sim_node* other = nullptr;
-};
+class fencer_words : public fencer_fixture {};
 
 // Its question is given up for the first order to switch off: the word waits for what comes of that.
 TEST_F(fencer_words, R43_one_that_is_said_while_the_first_order_is_due_waits_for_what_the_board_says) {

@@ -228,6 +228,7 @@ private:
     fence_step end_recovery(context& c);
     fence_step keep_off(context& c, std::string why);
     fence_step leave_off(context& c, std::string why);
+    fence_step heed_late_word(context& c);
     fence_step power_on(context& c, const fence_said::read& said);
     fence_step powered_on(context& c, const fence_said::board& said);
     fence_step looked_on(context& c, const fence_said::board& said);

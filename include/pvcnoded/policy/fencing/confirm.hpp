@@ -22,6 +22,15 @@ inline constexpr std::string_view zookeeper_is_away =
 inline constexpr std::string_view zookeeper_is_late =
     "ZooKeeper did not answer in time: it may be away (see status); ask again (--timeout), or ask another coordinator";
 
+// That its board was ordered to switch it on, since its last heartbeat.
+struct order_before {
+    duration ago{};
+    std::string by;  // the coordinator
+    friend bool operator==(const order_before&, const order_before&) = default;
+};
+// So long what becomes of that order is open: a command to a board takes up to 30 s, and boards carry orders out late.
+inline constexpr duration order_is_open = std::chrono::seconds(60);
+
 struct confirm_seen {
     std::string node;
     std::string self;
@@ -35,7 +44,9 @@ struct confirm_seen {
     duration keepalive{};
     board_power board = board_power::unknown;  // asked just now
     bool although_on = false;
-    bool is_under_way = false;   // its recovery, on a proof
+    bool is_under_way = false;              // its recovery, on a proof
+    bool is_noted = false;                  // the word, where every fence of the node reads it before it switches it on
+    std::optional<order_before> ordered{};  // before it was noted
     std::string taken_before{};  // the record of such a word whose recovery is over, and whose; empty: there is none
 };
 // Why it is refused, and what would help: one sentence each. Empty: it is taken.

@@ -7,6 +7,8 @@
 // - A guarded read is one view of the node's keys, own lock child and maintenance flag, read on this session; `sent` is
 //   the boot time of its sending. The shell keeps the versions of the last one.
 // - A power command and the recovery of a machine begin at the latest 2 s after `sent`, or not at all (`is_begun`).
+// - An `on` is ordered only once it stands in `/nodes/<n>/fencepower` that it is, in the version of the last guarded
+//   read: an operator's word that was noted there since is not overwritten, and nothing goes to the board.
 // - A write is one transaction with the versions of the last guarded read of `daemonstate` and `keepalive`, and a check
 //   of the own child of the fence lock. After `unknown` it may have happened: the machine reads again.
 // - A record is on the disk, synced, with all that was noted before it, when `synced{true}` is said; not otherwise.
@@ -53,6 +55,7 @@ struct victim_seen {
     std::int64_t heartbeat_id = 0;               // likewise
     bool is_recovering = false;                  // its domainstate is `fence-flush`
     bool is_named_primary = false;               // /config/primary_node names it
+    bool is_worded = false;  // by /nodes/<n>/fencepower an operator has said since its last heartbeat that it is off
     std::optional<stored_proof> proof{};
     std::optional<stored_lease> lease{};
     friend bool operator==(const victim_seen&, const victim_seen&) = default;

@@ -531,6 +531,11 @@ bool is_of_fencer(const judge& of, const seen_change& seen) {
         return has_or_had_lock(of, *seen.writer) || (seen.what.what == recorded_kind::remove && made != marking.end() &&
                                                      made->second == seen.writer->number);
     }
+    // Without the lock, as the power-on that it is about, and the word that ends it: of coordinators alone.
+    if (seen.writer != nullptr && seen.suffix == "/fencepower") {
+        const auto& all = seen.writer->node.settings.coordinators;
+        return seen.what.what != recorded_kind::remove && std::ranges::find(all, seen.writer->name()) != all.end();
+    }
     return seen.writer != nullptr && has_fence_lock(of, *seen.writer) && seen.what.what == recorded_kind::set &&
            (is_word || std::ranges::find(figures, seen.suffix) != figures.end());
 }
