@@ -52,5 +52,6 @@ struct fences_seen {
 // an excused lie of their boards, and Ceph refuses what they write.
 [[nodiscard]] bool only_one_can_write(judge& of, std::string_view two);
 void add_fence_rules(registry& to);
+void add_word_rules(registry& to);
 
 }  // namespace pvc::sim

@@ -45,6 +45,7 @@ void add_fencing(registry& to) {
     to.add(fencing_part);
     add_power_actions(to);
     add_fence_rules(to);
+    add_word_rules(to);
     add_fence_sweeps(to);
     to.add(mistakes_in_fencing);
     to.expect(expected_fences);

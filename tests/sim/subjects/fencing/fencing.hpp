@@ -3,6 +3,7 @@
 // board says that its machine is on (sim_node).
 #pragma once
 
+#include "pvcnoded/core/explainer.hpp"
 #include "sim/sim_bmc.hpp"
 #include "sim/world/cluster.hpp"
 #include "sim/world/registry.hpp"
@@ -32,6 +33,10 @@ struct power_world {
     // Of each answer about the power: whether it is `off` and true, and when it will be there.
     std::vector<std::function<void(const std::string& by, const std::string& node, bool is_off, time_point at)>>
         on_answer;
+    // Of each word that an operator says to a coordinator: to whom, about whom, and what is answered.
+    std::vector<std::function<void(const std::string& to, const std::string& node,
+                                   const std::shared_ptr<core::awaited_explanation>& answer)>>
+        on_word;
     duration boot_time = std::chrono::seconds(30);  // from the power until the daemon starts
 };
 

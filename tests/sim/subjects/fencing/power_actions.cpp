@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <utility>
 
 namespace pvc::sim {
 
@@ -240,18 +242,39 @@ void black_out(cluster& world, const action& what) {
 constexpr duration word_holds = 60s;
 
 // Whether his word is taken is in the log of that coordinator.
-void confirm_fence(cluster& /*world*/, const action& what, member& target) {
+void say_word(cluster& world, member& to, const core::fence_word& word) {
+    if (!to.node.is_running() || !to.node.is_ready()) {
+        return;
+    }
+    auto& daemon = to.node.daemon();
+    for (auto* const one : core::all_that_are<core::fence_confirmer>(daemon.subjects())) {
+        const auto answer = one->confirm_fence(word, daemon.context().clock().now() + word_holds);
+        for (const auto& told : powers_of(world).on_word) {
+            told(to.name(), word.node, answer);
+        }
+    }
+}
+
+void confirm_fence(cluster& world, const action& what, member& target) {
     std::string_view rest = what.value;
     core::fence_word word{.node = std::string(next_word(rest)), .although_on = false, .by = "root"};
     word.although_on = next_word(rest) == "although-on";
-    if (!target.node.is_running() || !target.node.is_ready()) {
-        return;
-    }
-    auto& daemon = target.node.daemon();
-    for (auto* const one : core::all_that_are<core::fence_confirmer>(daemon.subjects())) {
-        const auto answer = one->confirm_fence(word, daemon.context().clock().now() + word_holds);
-        static_cast<void>(answer);  // he does not wait for it
-    }
+    say_word(world, target, word);
+}
+
+// He looks at the machine before he says it.
+void stand_by(cluster& world, const action& what, member& target) {
+    const auto is_over = std::make_shared<bool>(false);
+    world.on_power_loss.emplace_back([&world, &target, is_over, time = what.amount](const std::string& node) {
+        if (node == target.name() || std::exchange(*is_over, true)) {
+            return;
+        }
+        world.later.after(time, [&world, &target, node] {
+            if (!is_machine_on(world, node)) {
+                say_word(world, target, {.node = node, .although_on = false, .by = "root"});
+            }
+        });
+    });
 }
 
 // --- how random runs draw them ---
@@ -297,6 +320,11 @@ void draw_switch(drawing& from, action& out) {
         out.value += (out.value.empty() ? "" : " ") + name;
     }
     out.lasts = from.some_time(1s, 300s);
+}
+
+// Most often about when a fence that has seen it off switches it on again.
+void draw_word(drawing& from, action& out) {
+    out.amount = from.random.below(4) == 0 ? from.some_time(8s, 300s) : from.some_time(100ms, 8s);
 }
 
 void draw_dark(drawing& from, action& out) {
@@ -353,6 +381,14 @@ constexpr action_kind actions_on_power[] = {
      .takes = "nv",
      .meaning = "an operator tells this coordinator that a node is off: NODE, with although-on against its board",
      .on_member = confirm_fence,
+     .is_for_scripts = true},
+    {.name = "stand-by",
+     .takes = "nd",
+     .meaning =
+         "an operator tells this coordinator of the next other machine that goes off that it is off, so long after "
+         "that, if it still is",
+     .on_member = stand_by,
+     .chance = drawn{.eighths = 4, .favour = more_with_boards, .arguments = draw_word},
      .is_for_scripts = true},
     {.name = "break-switch",
      .takes = "v",
