@@ -76,6 +76,35 @@ TEST(fence_explorer, what_matters_makes_another_state_and_numbers_do_not) {
     EXPECT_EQ(identity_of(other), identity_of(one));
 }
 
+// What one of them does the other might have done: these are one state, unless the other fences as the reference does.
+TEST(fence_explorer, two_coordinators_of_ours_may_exchange_their_names) {
+    const auto begun_by = [](const bounds& of, std::int8_t who, beginning_of how) {
+        world now = beginning(of);
+        EXPECT_FALSE(apply(now, {kind::choose, 0, static_cast<std::int8_t>(how)}));
+        while (!attempt_to_begin(now, who)) {
+            EXPECT_FALSE(apply(now, {kind::pass_time}));
+        }
+        EXPECT_FALSE(apply(now, {kind::begin, who}));
+        EXPECT_FALSE(apply(now, {kind::grant, who}));
+        return now;
+    };
+    const world first = begun_by({}, 0, beginning_of::own);
+    const world second = begun_by({}, 1, beginning_of::own);
+    EXPECT_EQ(identity_of(first), identity_of(second));
+    world other = second;
+    other.lock = 0;
+    EXPECT_NE(identity_of(other), identity_of(second)) << "it has the lock that its fellow asks under";
+    EXPECT_NE(identity_of(begun_by({}, 0, beginning_of::listed_only)),
+              identity_of(begun_by({}, 1, beginning_of::listed_only)))
+        << "the machine is on hv2";
+    const bounds of{.reference = true};
+    world crashed = beginning(of);
+    crashed.fencers[0].is_up = false;
+    world other_crashed = beginning(of);
+    other_crashed.fencers[1].is_up = false;
+    EXPECT_NE(identity_of(crashed), identity_of(other_crashed));
+}
+
 TEST(fence_explorer, it_says_when_there_is_too_much) {
     EXPECT_FALSE(search({}, 1000).is_exhausted);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 namespace pvc::explore::fences {
 
@@ -23,6 +24,16 @@ std::int8_t named_node(std::string_view text) {
         return static_cast<std::int8_t>(text[2] - '1');
     }
     return text.size() == 2 && text[0] == 'r' ? static_cast<std::int8_t>(4 + text[1] - '0') : nobody;
+}
+
+std::int8_t exchanged(std::int8_t node) {
+    return node == 0 || node == 1 ? static_cast<std::int8_t>(1 - node) : node;
+}
+
+// A node or a record, the coordinators having exchanged their names.
+std::int8_t named_in_exchange(std::string_view text) {
+    const std::int8_t one = named_node(text);
+    return one >= 4 ? static_cast<std::int8_t>(4 + exchanged(static_cast<std::int8_t>(one - 4))) : exchanged(one);
 }
 
 policy::observer_seen observer(const world& now, std::int8_t who) {
@@ -337,7 +348,8 @@ void each_id(world& now, const std::function<void(std::int64_t&)>& what) {
 // Ages, clipped: beyond an hour and a bit one is like the other.
 class fence_identity {
 public:
-    explicit fence_identity(time_point now) : now_(now), of_(now, boot_time(now.time_since_epoch()), named_node) {}
+    fence_identity(time_point now, bool is_exchanged)
+        : now_(now), of_(now, boot_time(now.time_since_epoch()), is_exchanged ? named_in_exchange : named_node) {}
     void put(time_point when) { put(std::optional(when)); }
     void put(std::optional<time_point> when) {
         if (!when || *when == time_point{} || *when == time_point::max()) {
@@ -358,6 +370,40 @@ private:
     canonical of_;
 };
 
+// So old is as old as can be, of what it has heard of the node; who never saw it beat waits for longer.
+duration oldest_of(const fencer& own) {
+    return own.saw_it_beat ? duration(32s) : duration(11min);
+}
+
+// Where a coordinator stands, of the two: what most often differs comes first.
+auto rank_of(const world& now, std::int8_t who) {
+    const auto& own = now.at(who);
+    const auto* const attempt = own.attempt ? &*own.attempt : nullptr;
+    using at = policy::fence_attempt::at;
+    const std::tuple fence(attempt != nullptr, attempt != nullptr ? attempt->where : at::over,
+                           attempt != nullptr ? attempt->after : at::over,
+                           attempt != nullptr ? attempt->origin : policy::fence_origin::silence,
+                           attempt != nullptr ? attempt->throws : std::uint8_t{0},
+                           attempt != nullptr ? attempt->offs : std::uint8_t{0},
+                           attempt != nullptr ? attempt->looks : std::uint8_t{0},
+                           attempt != nullptr ? attempt->pending.until : time_point{},
+                           own.recovery ? own.recovery->where : policy::guest_recovery::at::over);
+    const std::tuple record(own.record.is_opened, own.record.proof, own.record.heartbeat_id, own.record.mark_id,
+                            own.record.fenced_id, own.record.is_closed);
+    const std::tuple heard(own.seen_heartbeat, std::max(own.heard_at, now.now - oldest_of(own)),
+                           std::max(own.connected_since, now.now - oldest_of(own)),
+                           std::max(own.memory.since, now.now - policy::fence_memory::orphan_age), own.memory.failures,
+                           own.fences);
+    return std::tuple(now.lock == who, fence, own.is_up, own.starts_at.value_or(time_point{}), now.keys.proof_by == who,
+                      record, now.guest.runs_beside == who, heard);
+}
+
+// Two coordinators of ours are alike but for their names: a world in which they have exchanged them is the same world,
+// and goes on in the same ways. Their rank says which of the two is the first, and so as which world it is known.
+bool is_second_first(const world& now) {
+    return !now.of.reference && rank_of(now, 1) < rank_of(now, 0);
+}
+
 }  // namespace
 
 identity identity_of(const world& now) {
@@ -368,7 +414,14 @@ identity identity_of(const world& now) {
     const auto rest = std::ranges::unique(known);
     known.erase(rest.begin(), rest.end());
     each_id(one, [&known](std::int64_t& id) { id = std::ranges::lower_bound(known, id) - known.begin(); });
-    fence_identity out(one.now);
+    const bool is_exchanged = is_second_first(one);
+    if (is_exchanged) {
+        for (std::int8_t* const node : {&one.lock, &one.keys.proof_by, &one.guest.node, &one.guest.last,
+                                        &one.guest.runs_beside, &one.guest.lock}) {
+            *node = exchanged(*node);
+        }
+    }
+    fence_identity out(one.now, is_exchanged);
     out.put(one.is_begun);
     out.put(one.faults);
     out.put(one.writes);
@@ -394,11 +447,11 @@ identity identity_of(const world& now) {
     out.put(one.reference.next <= one.now ? std::optional<time_point>() : one.reference.next);
     out.put(one.reference.throws);
     out.put(one.reference.was_off);
-    for (auto& own : one.fencers) {
+    for (const std::size_t place : {0U, 1U}) {
+        auto& own = one.fencers.at(is_exchanged ? 1 - place : place);
         out.put(own.is_up);
         out.put(own.starts_at);
-        // Who never saw it beat waits for longer.
-        const duration oldest = own.saw_it_beat ? duration(32s) : duration(11min);
+        const duration oldest = oldest_of(own);
         out.put(std::max(own.connected_since, one.now - oldest));
         out.put(own.saw_it_beat);
         out.put(own.seen_heartbeat);
