@@ -74,6 +74,18 @@ TEST_F(break_rules, what_began_without_the_lock_is_not_excused_by_a_sleep) {
     EXPECT_FALSE(may_end());
 }
 
+// By a client, or with its whole entry: the look that it rests on is two seconds old at most.
+TEST_F(break_rules, what_began_before_the_node_was_removed_ends) {
+    const auto removed = [&](duration ago) {
+        of.state<fences_seen>().was_dead["hv2"] = world.now() - ago;
+        begins();
+        return may_end();
+    };
+    world.ensemble.remove_tree("/nodes/hv2");
+    EXPECT_TRUE(removed(2s));
+    EXPECT_FALSE(removed(4s));
+}
+
 // Whoever began later has never seen which board was where, and no probe tells.
 TEST_F(break_rules, boards_that_were_exchanged_before_a_daemon_began_are_excused_for_that_one) {
     const auto orders = [&](duration began_ago) {

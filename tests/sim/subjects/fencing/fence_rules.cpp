@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <ranges>
 
 namespace pvc::sim {
 
@@ -73,10 +75,11 @@ void follow_heartbeats(judge& of, const seen_change& seen) {
     if (path.starts_with(nodes) && path.ends_with("/daemonstate") && seen.what.data == "run") {
         of.state<fences_seen>().said_run[path.substr(nodes.size(), path.rfind('/') - nodes.size())] = of.world.now();
     }
-    if (path.starts_with(nodes) && path.ends_with("/daemonstate") && seen.what.what != recorded_kind::remove) {
+    if (path.starts_with(nodes) && path.ends_with("/daemonstate")) {
         auto& all = of.state<fences_seen>();
         const std::string node = path.substr(nodes.size(), path.rfind('/') - nodes.size());
-        const bool is_dead = seen.what.data == "dead" || seen.what.data == "fenced";
+        const bool is_there = seen.what.what != recorded_kind::remove;
+        const bool is_dead = is_there && (seen.what.data == "dead" || seen.what.data == "fenced");
         if (is_dead) {
             all.dead.insert(node);
         } else if (all.dead.erase(node) > 0) {
@@ -544,13 +547,16 @@ bool may_break_for_fence(judge& of, const member& by, const std::string& image, 
     if (!has_or_had_lock(of, by)) {
         return false;
     }
-    return std::ranges::any_of(of.world.ensemble.children("/nodes"), [&](const std::string& name) {
+    // The look that it rests on may be older than the node's return, or its removal.
+    const auto& was_dead = of.state<fences_seen>().was_dead;
+    auto names = of.world.ensemble.children("/nodes");
+    std::ranges::copy(std::views::keys(was_dead), std::back_inserter(names));
+    return std::ranges::any_of(names, [&](const std::string& name) {
         const std::string state = of.world.ensemble.get("/nodes/" + name + "/daemonstate").value_or("");
-        // The look that it rests on may be older than the node's return.
-        const auto was_dead = of.state<fences_seen>().was_dead.find(name);
-        const bool is_just_back = was_dead != of.state<fences_seen>().was_dead.end() &&
-                                  of.world.now() - was_dead->second <= guard_time + way_of_answers;
-        return (state == "fenced" || state == "dead" || is_just_back) &&
+        const auto left = was_dead.find(name);
+        const bool has_just_left =
+            left != was_dead.end() && of.world.now() - left->second <= guard_time + way_of_answers;
+        return (state == "fenced" || state == "dead" || has_just_left) &&
                (is_address_of(of, name, address) || is_left_by(of, name, image));
     });
 }

@@ -21,7 +21,7 @@ struct fences_seen {
     std::map<std::string, time_point> beat;        // of a node, committed
     std::map<std::string, time_point> said_run;    // likewise, by its daemonstate
     std::set<std::string> dead;                    // or fenced, by its daemonstate
-    std::map<std::string, time_point> was_dead;    // likewise, until when
+    std::map<std::string, time_point> was_dead;    // likewise, until when, or until it was removed
     std::map<std::string, time_point> went_off;    // its power
     std::map<std::string, std::string> node_of;    // by key of a machine's node
     // Of a machine, by its keys' prefix: its state, and the node that it was on before, as they were before the
