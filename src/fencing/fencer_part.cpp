@@ -407,7 +407,9 @@ void fencer_part::tell_forgotten(const policy::node_seen& one) {
         return;
     }
     if (is_to_be_told(one.name)) {
-        node_.log.error(message::fence_forgotten, policy::words_of_forgotten(one, victim_of(one)));
+        const std::string holder = other_holder();
+        node_.log.error(message::fence_forgotten,
+                        policy::words_of_forgotten(one, victim_of(one), holder.substr(0, holder.find(':'))));
     }
 }
 

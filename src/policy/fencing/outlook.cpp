@@ -60,11 +60,25 @@ std::string outlook_of(const std::string& node, const victim_seen& victim, const
     return fmt::format("left to who marked it, and taken up here after {} s without progress", old);
 }
 
-std::string words_of_forgotten(const node_seen& one, const std::optional<victim_seen>& victim) {
+std::string words_of_forgotten(const node_seen& one, const std::optional<victim_seen>& victim,
+                               const std::string& lock_holder) {
     const std::string down = fmt::format("node {} is down (state {}, no heartbeat for {} s)", one.name,
                                          one.state ? to_text(*one.state) : "unknown", one.silent_for / 1s);
     const std::string machines = one.has_machines ? ", and machines belong to it" : "";
+    if (one.state == daemon_state::dead) {
+        // Who starts it may have it switched off under his hands.
+        const std::string by =
+            lock_holder.empty() ? std::string() : fmt::format(" ({} has the fence lock now)", lock_holder);
+        return fmt::format(
+            "{}{}: a coordinator may order it off at any time{}, so do not start it before it is fenced; see that it "
+            "is off and say so: pvcnodectl fence confirm {}",
+            down, machines, by, one.name);
+    }
     if (one.state == daemon_state::fenced && victim && is_proven_by_ours(*victim)) {
+        if (victim->is_recovering) {
+            return fmt::format("{}, and its machines are being recovered (record {} of {}): start it once that is over",
+                               down, victim->proof->record, victim->proof->by);
+        }
         return down + (one.has_machines ? ", and machines of it are left: start it, or see why they are left"
                                         : ": its machines were dealt with; start it");
     }

@@ -174,7 +174,9 @@ struct next_fence {
                                      time_point now);
 
 // The line of each hour about a node that is down and that nobody fences. `victim`: empty: its keys are not read yet.
-[[nodiscard]] std::string words_of_forgotten(const node_seen& one, const std::optional<victim_seen>& victim);
+// `lock_holder`: the node that has the fence lock, if it is another and known.
+[[nodiscard]] std::string words_of_forgotten(const node_seen& one, const std::optional<victim_seen>& victim,
+                                             const std::string& lock_holder);
 
 // After so many failures in a row: 10, 20, 40, then every 60 min.
 [[nodiscard]] duration pause_after_failures(std::uint8_t failures);
