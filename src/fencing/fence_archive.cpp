@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -65,6 +67,24 @@ bool is_younger(const model::fence_record& one, const model::fence_record& other
     const bool is_of_same_boot = !one.boot_id.empty() && one.boot_id == other.boot_id;
     return is_of_same_boot ? one.begun.boot > other.begun.boot
                            : is_of_time_to_come(other, now) && !is_of_time_to_come(one, now);
+}
+
+// For a list, as an id of the moment at which it began by the clock as it is `now`: of this boot a clock tells that
+// nobody sets. Empty, so that it comes last: that is not known.
+std::string place_of(const std::string& id, const result<model::fence_record>& one, const std::string& boot_id,
+                     const model::fence_moment& now) {
+    if (one && one->boot_id == boot_id && one->begun.boot <= now.boot) {
+        return model::fence_record_id(now.wall - (now.boot - one->begun.boot), one->node);
+    }
+    return id > model::fence_record_id(now.wall, {}) ? std::string() : id;
+}
+
+// It goes on from another one of this coordinator: a try at what a recovery has left, a word about who was fenced
+// before.
+bool is_sequel(const model::fence_record& one, const std::vector<std::string>& ids) {
+    const bool is_known = !one.follows.empty() && std::ranges::find(ids, one.follows) != ids.end();
+    return one.way == model::fence_way::recovering ? is_known || one.follows.empty()
+                                                   : one.way == model::fence_way::operator_word && is_known;
 }
 
 // With the columns of all others.
@@ -199,17 +219,27 @@ async::awaitable<result<model::fence_record>> fence_archive::read_one(std::strin
 
 async::awaitable<result<core::explanation>> fence_archive::list() const {
     PVC_CO_TRY(const auto ids, co_await records_->list());
-    std::vector<core::explained_fields> rows;
-    for (std::size_t at = 0; at < std::min(ids.size(), most_listed); ++at) {
-        const auto one = co_await read_one(ids[at]);
-        if (one) {
-            rows.push_back(summary_of(*one));
+    const auto now = model::fence_moment_of(node_.clock());
+    const std::string id_of_now = model::fence_record_id(now.wall, {});
+    std::multimap<std::string, core::explained_fields, std::greater<>> placed;
+    std::size_t past = 0;
+    std::size_t to_come = 0;
+    for (const auto& id : ids) {
+        if (++(id > id_of_now ? to_come : past) > most_listed) {
             continue;
         }
-        if (one.error().code() == errc::timed_out || one.error().code() == errc::unavailable) {
+        const auto one = co_await read_one(id);
+        if (!one && (one.error().code() == errc::timed_out || one.error().code() == errc::unavailable)) {
             co_return one.error();
         }
-        rows.push_back(unreadable_row(ids[at], one.error()));
+        placed.emplace(place_of(id, one, node_.machine.boot_id, now),
+                       one ? summary_of(*one) : unreadable_row(id, one.error()));
+    }
+    std::vector<core::explained_fields> rows;
+    for (auto& [place, row] : placed) {
+        if (rows.size() < most_listed) {
+            rows.push_back(std::move(row));
+        }
     }
     core::explanation told;
     told.facts = {{"records", static_cast<double>(ids.size())}, {"is_complete", ids.size() <= most_listed}};
@@ -238,7 +268,7 @@ async::awaitable<result<core::explanation>> fence_archive::show_youngest(std::st
         }
         if (!one) {
             unreadable = unreadable ? unreadable : one.error();
-        } else if (one->node == node && one->way != model::fence_way::recovering) {
+        } else if (one->node == node && !is_sequel(*one, ids)) {
             if (!youngest || is_younger(*one, *youngest, now)) {
                 youngest = *std::move(one);
             }

@@ -217,6 +217,10 @@ void fencer_part::begin(const policy::node_seen& one, policy::fence_origin why) 
         machine.proof_words = found->proof ? found->proof->text : std::string();
         machine.stored = found->proof ? proof_of(found->proof->kind) : machine.stored;
     }
+    const bool is_fenced = victim && victim->state == daemon_state::fenced && victim->proof && victim->proof->is_valid;
+    if (why == policy::fence_origin::operators_word && is_fenced) {
+        ledger->follow(victim->proof->record);  // which tells what was recovered
+    }
     if (why == policy::fence_origin::proven) {
         machine.power_on_until = proven_at(one.name) + may_power_on_within;
     }

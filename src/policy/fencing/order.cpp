@@ -248,7 +248,8 @@ std::uint8_t fences_within_hour(const std::vector<model::fence_record>& all, wal
     std::vector<std::int64_t> fenced;
     for (const auto& one : all) {
         const bool is_in_hour = one.begun.wall >= now - 1h && one.begun.wall <= now + clocks_differ;
-        const bool is_mere_word = is_of_chain(all, one, rests_on_word) && !is_of_chain(all, one, has_ordered_off);
+        const bool is_mere_word = one.way == model::fence_way::operator_word ||
+                                  (is_of_chain(all, one, rests_on_word) && !is_of_chain(all, one, has_ordered_off));
         if (one.fenced_id && is_in_hour && !is_mere_word && *one.fenced_id != going_on &&
             std::ranges::find(fenced, *one.fenced_id) == fenced.end()) {
             fenced.push_back(*one.fenced_id);

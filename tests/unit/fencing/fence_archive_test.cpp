@@ -15,7 +15,7 @@ protected:
 
     static model::fence_record record_of(int second, const std::string& node) {
         model::fence_record one;
-        one.begun.wall = wall_time(1'795'762'812s + std::chrono::seconds(second));
+        one.begun.wall = wall_time(1'695'762'812s + std::chrono::seconds(second));
         one.id = model::fence_record_id(one.begun.wall, node);
         one.coordinator = "hv1";
         one.node = node;
@@ -77,7 +77,7 @@ TEST_F(fence_archive, lists_and_shows) {
     EXPECT_EQ(value_in(rows[0], "outcome"), core::explained_value("abandoned")) << "its daemon was killed";
     EXPECT_EQ(value_in(rows[2], "outcome"), core::explained_value("done"));
     EXPECT_EQ(value_in(rows[2], "recovered"), core::explained_value(1.0));
-    EXPECT_EQ(value_in(rows[2], "began"), core::explained_value("20261127T070013Z"));
+    EXPECT_EQ(value_in(rows[2], "began"), core::explained_value("20230926T211333Z"));
     EXPECT_EQ(value_in(rows[3], "outcome"), core::explained_value("cannot be read: it is cut off, or no JSON"));
 
     const auto shown = ask(hv1, one.id);
@@ -139,7 +139,67 @@ TEST_F(fence_archive, a_record_of_a_time_to_come_hides_no_younger_one) {
     ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
     EXPECT_EQ(value_in(ask(hv1, "hv3")->facts, "id"), core::explained_value(days_ago(2, "").id));
     const auto all = ask(hv1, "");
-    EXPECT_EQ(value_in(all->lists[0].second[0], "id"), core::explained_value(of_another_boot.id)) << "by their ids";
+    const auto& rows = all->lists[0].second;
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(value_in(rows[0], "id"), core::explained_value(days_ago(2, "").id));
+    EXPECT_EQ(value_in(rows[2], "id"), core::explained_value(of_another_boot.id)) << "nobody knows when that was";
+}
+
+TEST_F(fence_archive, the_list_has_those_of_this_boot_in_the_order_in_which_they_began) {
+    sim_node& hv1 = add();
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
+    loop.run_for(60s);
+    const auto now = model::fence_moment_of(loop.clock());
+    const auto record = [&](duration ahead, duration ago) {
+        auto one = record_of(0, "hv3");
+        one.begun = {now.wall + ahead, now.boot - ago};
+        one.id = model::fence_record_id(one.begun.wall, "hv3");
+        one.boot_id = hv1.host.machine.boot_id;
+        return one;
+    };
+    const auto first = record(24h, 50s);
+    const auto second = record(48h, 30s);
+    const auto third = record(-1s, 1s);
+    for (const auto& one : {first, second, third}) {
+        put(hv1, one);
+    }
+    const auto all = ask(hv1, "");
+    ASSERT_TRUE(all) << all.error().text();
+    const auto& rows = all->lists[0].second;
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(value_in(rows[0], "id"), core::explained_value(third.id));
+    EXPECT_EQ(value_in(rows[1], "id"), core::explained_value(second.id));
+    EXPECT_EQ(value_in(rows[2], "id"), core::explained_value(first.id));
+}
+
+// What was recovered is in the fence. One that it does not follow is another.
+TEST_F(fence_archive, a_word_about_a_node_that_was_fenced_before_does_not_hide_that_fence) {
+    sim_node& hv1 = add();
+    const auto fence = record_of(1, "hv3");
+    auto word = record_of(2, "hv3");
+    word.way = model::fence_way::operator_word;
+    word.follows = fence.id;
+    put(hv1, fence);
+    put(hv1, word);
+    auto of_others = record_of(3, "hv2");
+    of_others.way = model::fence_way::operator_word;
+    of_others.follows = record_of(1, "hv2").id;  // it is on another coordinator
+    put(hv1, of_others);
+    put(hv1, record_of(0, "hv2"));
+    auto tried = record_of(3, "hv4");
+    tried.way = model::fence_way::recovering;
+    tried.follows = record_of(1, "hv4").id;  // likewise
+    put(hv1, tried);
+    put(hv1, record_of(0, "hv4"));
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
+    const auto shown = ask(hv1, "hv3");
+    ASSERT_TRUE(shown) << shown.error().text();
+    EXPECT_EQ(value_in(shown->facts, "id"), core::explained_value(fence.id));
+    EXPECT_EQ(value_in(shown->facts, "went_on_in"), core::explained_value(word.id));
+    EXPECT_EQ(value_in(ask(hv1, "hv2")->facts, "id"), core::explained_value(of_others.id));
+    EXPECT_EQ(value_in(ask(hv1, "hv4")->facts, "id"), core::explained_value(tried.id));
 }
 
 TEST_F(fence_archive, of_one_boot_that_is_the_youngest_which_began_last) {

@@ -64,9 +64,12 @@ TEST_F(words_at_power_on, R43_one_that_is_said_again_a_minute_after_the_order_is
     ASSERT_TRUE(early->answer && !*early->answer) << other->log();
     board.set_power(false);
     dead_for(60s);
+    const std::string proof = value("/nodes/hv3/fenceproof");
+    const std::string fence = proof.substr(0, proof.find(' '));
     const auto again = confirm(*other, loop.clock().now() + 54s);
     dead_for(30s);
     expect_taken(again, *other);
+    EXPECT_EQ(record(*other).follows, fence) << "which tells what was recovered";
     dead_for(10min);
     EXPECT_EQ(times_ordered("on"), 1) << fencer->log() << other->log();
     EXPECT_FALSE(board.is_machine_on);

@@ -143,8 +143,9 @@ enum class own_record : std::uint8_t {
                                         std::int64_t heartbeat_id, const std::string& boot_id,
                                         const model::fence_moment& now);
 
-// How often a node was fenced within the hour before `now`, by the records of this node about it (ruling 45). One by an
-// operator's word without an order to switch it off says nothing of a node that falls again and again; one that is of
+// How often a node was fenced within the hour before `now`, by the records of this node about it (ruling 45). An
+// operator's word, also one about a node that was fenced before, says nothing of a node that falls again and again, but
+// for one that came in the midst of a fence, after an order to switch it off; one that is of
 // more than a minute later than `now` is of a clock that was wrong. `going_on`: the F0 of the fence that is gone on
 // with, which is not counted; 0: none.
 [[nodiscard]] std::uint8_t fences_within_hour(const std::vector<model::fence_record>& all, wall_time now,

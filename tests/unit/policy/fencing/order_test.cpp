@@ -568,6 +568,12 @@ TEST(fence_order, R45_fences_within_an_hour) {
     goes_on.commands.clear();
     goes_on.follows = given.id;
     EXPECT_EQ(count({goes_on, given}), 0);
+    // One about a node that was fenced and recovered before.
+    auto after_fence = word;
+    after_fence.fenced_id = 4;
+    const auto before = fence(5min, 3);
+    after_fence.follows = before.id;
+    EXPECT_EQ(count({after_fence, before}), 1);
     // One in the midst of a fence that did order it off.
     auto after_off = fence(2min, 3);
     after_off.proof = model::fence_proof{};
