@@ -278,6 +278,8 @@ def _is_said_of_setting(key, said):
 
 
 def left_alone(text):
-    """Names of links that no network gets."""
-    return {line.split('its name: ')[1].split()[0] for line in text.splitlines()
-            if (line.startswith('left alone') or ' left alone, ' in line) and 'its name: ' in line}
+    """Names of links that no network gets; also of VLANs by the numbers of others that are said."""
+    said = [line.split('its name: ')[1] for line in text.splitlines()
+            if (line.startswith('left alone') or ' left alone, ' in line) and 'its name: ' in line]
+    numbers = [number for one in said if one.startswith('VLAN') for number in re.findall(r'^VLAN (\d+) |\.(\d+)[,;]', one)]
+    return {one.split()[0] for one in said} | {f'vlan{above or named}' for above, named in numbers}

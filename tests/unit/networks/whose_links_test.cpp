@@ -107,6 +107,43 @@ TEST_F(whose_links_test, what_is_named_and_not_there_is_not_made) {
     EXPECT_EQ(link(hv1, "vlan405"), "gone") << hv1.log();
 }
 
+// By its place alone: on the bridge whose port the device is, or in the list of ports of a bridge, where ifup makes it.
+TEST_F(whose_links_test, what_is_named_on_a_bridge_or_as_a_port_is_not_made) {
+    auto& hv1 = add_networked();
+    hv1.host.files["/etc/network/interfaces"] =
+        "auto br-lan\niface br-lan inet static\n  bridge_ports ens7\nsource /etc/network/more/*\n";
+    hv1.host.files["/etc/network/more/vlans"] =
+        "auto br-lan.400\niface br-lan.400 inet static\niface store inet static\n  vlan-raw-device br-lan\n"
+        "  vlan-id 401\niface br-dmz inet manual\n  bridge_ports ens7.402\niface br-vms inet manual\n"
+        "  bridge-ports vxlan403 ens9\n";
+    for (const int vni : {400, 401, 402, 404}) {
+        put_network(vni, {{"/nettype", "bridged"}});
+    }
+    put_network(403);
+    start(hv1);
+    beat(10s);
+    for (const int vni : {400, 401, 402, 403}) {
+        for (const auto* prefix : {"vmbr", "vlan", "vxlan"}) {
+            EXPECT_EQ(link(hv1, fmt::format("{}{}", prefix, vni)), "gone") << hv1.log();
+        }
+    }
+    EXPECT_TRUE(hv1.logged("network 400: VLAN 400 of br-lan is this host's own")) << hv1.log();
+    EXPECT_TRUE(hv1.logged("network 401: VLAN 401 of br-lan is this host's own")) << hv1.log();
+    EXPECT_TRUE(hv1.logged("network 402: VLAN 402 of ens7 is this host's own")) << hv1.log();
+    EXPECT_TRUE(hv1.logged("network 403: vxlan403 is a link of this host's own")) << hv1.log();
+    EXPECT_NE(link(hv1, "vlan404").find("master vmbr404"), std::string::npos) << hv1.log();
+    // One that somebody makes where a network has that number already.
+    ASSERT_TRUE(hv1.kernel.apply(model::make_bridge{"br-lan"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::set_master{"ens7", "br-lan"}));
+    ASSERT_TRUE(hv1.kernel.apply(model::make_vlan{"br-lan.404", "br-lan", 404}));
+    beat(5s);
+    const std::string dead = "br-lan.404 gets no packets: network 404 was there first, and its vlan404 on ens7 takes";
+    EXPECT_EQ(hv1.times_logged(dead), 1U) << hv1.log();
+    EXPECT_FALSE(hv1.logged("VLAN 404 (there is br-lan.404")) << hv1.log();
+    remove_network(404);
+    EXPECT_TRUE(within(5s, [&] { return hv1.logged("this is over: " + dead); })) << hv1.log();
+}
+
 // In any part of a path, as interfaces(5) has them.
 TEST_F(whose_links_test, what_files_name_that_a_pattern_sources_is_no_networks) {
     auto& hv1 = add_networked();

@@ -263,6 +263,18 @@ private:
         address("brlan.72", "192.168.72.2/24");
         host_.networks.push_back({.vni = 72, .is_managed = false, .is_refused = true});
         kind("a VLAN on a bridge of the host's own, above the device of bridged networks");
+        if (!host_.are_names_known) {
+            return;
+        }
+        // And some that are not up yet; one of them on a bridge that is not either.
+        host_.files["/etc/network/interfaces"] += fmt::format(
+            "auto brlan.73\niface brlan.73 inet manual\niface lan inet manual\n    vlan-raw-device brlan\n"
+            "    vlan-id 74\niface br-new inet manual\n    bridge-ports {}\niface br-new.75 inet manual\n",
+            host_.bridge);
+        for (const std::uint32_t vni : {73U, 74U, 75U}) {
+            host_.networks.push_back({.vni = vni, .is_managed = false, .is_refused = true});
+        }
+        kind("VLANs above the device of bridged networks, by name alone");
     }
 
     static constexpr int mtu_of_held = 1450;

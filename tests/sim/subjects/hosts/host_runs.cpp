@@ -198,12 +198,11 @@ private:
         for (const auto& one : policy::sysctls_to_set(settings, policy::read_after(plan, read))) {
             all.push_back(model::to_text(one));
         }
-        policy::whose_links whose;
+        policy::named_links named;
         for (const auto& [path, text] : host_.files) {
-            for (auto& name : policy::parse_ifupdown(text).names) {
-                whose.named.insert(std::move(name));
-            }
+            named.add(policy::parse_ifupdown(text));
         }
+        const policy::whose_links whose{{}, std::move(named.names), {}, std::move(named.masters)};
         foreign_ = policy::foreign_links(config, seen, {}, whose);
         const bool is_known = host_.are_names_known;
         for (auto& name : is_known ? policy::links_to_sweep(config, seen, {}, whose) : std::vector<std::string>()) {
@@ -414,7 +413,9 @@ private:
                    fmt::format("nobody said why network {} is refused", one.vni));
             const bool is_said = std::ranges::any_of(foreign_, [&](const auto& text) {
                 return text.starts_with(base + " ") || text.starts_with(name + " ") ||
-                       text.starts_with(fmt::format("VLAN {} ", one.vni));
+                       text.starts_with(fmt::format("VLAN {} ", one.vni)) ||
+                       (text.starts_with("VLANs of ") && (text.find(fmt::format(".{},", one.vni)) != text.npos ||
+                                                          text.find(fmt::format(".{};", one.vni)) != text.npos));
             });
             // Whether an address is the network's gateway its keys say.
             const bool may_be_gateway = was_there && !before_.at("link " + name).ends_with("with STP");

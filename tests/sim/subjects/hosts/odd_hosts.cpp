@@ -150,9 +150,10 @@ private:
         claim(65, true);
         claim(66, true);  // ifup is to find the place of vmbr66 and vxlan67 free
         claim(67, true);
+        claim(68, true);  // as what ifup gives to a bridge
         host_.files["/etc/network/interfaces"] +=
             "source sites/*/*.conf\nauto vmbr66\niface vmbr66 inet manual\n"
-            "iface vxlan67 inet manual\n";
+            "iface vxlan67 inet manual\niface br-own68 inet manual\n    bridge_ports none vxlan68\n";
         host_.files["/etc/network/sites/north/own.conf"] = "auto vxlan65\niface vxlan65 inet manual\n";
         kind("stanzas by a pattern of folders, and of what is not up");
     }
