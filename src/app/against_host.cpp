@@ -180,14 +180,14 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     policy::whose_links whose{std::move(own.bases), {}, own.bridges};
     bool are_names_known = false;
     loop.run("names", [&]() -> async::awaitable<void> {
-        auto named = co_await networks::names_of_host(host);
-        are_names_known = named.has_value();
-        if (named) {
-            whose.named = std::move(named->names);
-            whose.masters = std::move(named->masters);
-        } else {
-            out.warnings.push_back(named.error().text());
+        auto names = co_await networks::names_of_host(host);
+        are_names_known = names.is_whole();
+        if (!are_names_known) {
+            out.warnings.push_back(networks::unread_words(names));
+            names.named.add(co_await networks::kept_names(host));
         }
+        whose.named = std::move(names.named.names);
+        whose.masters = std::move(names.named.masters);
     });
     auto leftovers =
         leftovers_of(config, *seen, host, own, are_names_known ? &whose : nullptr, loop.clock().boot_now(), out);

@@ -54,14 +54,14 @@ void bridge_record::note_unknown(const model::network_state& seen) {
     }
 }
 
-void bridge_record::set_named(const std::optional<policy::named_links>& names) {
-    if (!names) {
+void bridge_record::set_named(const policy::named_links& names, bool is_whole) {
+    if (!whose_ && !is_whole) {
         return;  // each bridge may be named
     }
     if (!whose_) {
         whose_ = policy::whose_links{bases_};
     }
-    whose_->named = names->names;
+    whose_->named = names.names;
 }
 
 void bridge_record::update(policy::own_bridges now, policy::own_bases bases) {

@@ -32,10 +32,10 @@ public:
     [[nodiscard]] const policy::bound_routes& routes() const { return further_.routes; }
     // With the first look: what a record that could not be read may have said of bases.
     void note_unknown(const model::network_state& seen);
-    // What tells whose a link is; null until the names of the host's own links could be read.
+    // What tells whose a link is; null until all names of the host's own links could be read once.
     [[nodiscard]] const policy::whose_links* whose() const { return whose_ ? &*whose_ : nullptr; }
-    // By files of the host itself. None: they cannot be read; what was known before stays.
-    void set_named(const std::optional<policy::named_links>& names);
+    // By files of the host itself, with all that they named before where not all of it can be read.
+    void set_named(const policy::named_links& names, bool is_whole);
     // As it is after a look; written if it has changed.
     void update(policy::own_bridges now, policy::own_bases bases);
     void update_ports(policy::host_ports ports);

@@ -218,32 +218,48 @@ async::awaitable<void> link_keeper::run() {
 
 // A disk that hangs holds up no network.
 async::awaitable<void> link_keeper::follow_names() {
+    policy::named_links known;  // what counts: while a part cannot be read also all that was named before
+    bool has_any = false;
+    std::optional<policy::named_links> kept;
+    std::string not_kept;
     for (;;) {
         const auto wishes = clients_.wanted_count();
         const time_point begun = node_.clock().now();
-        auto named = co_await names_of_host(node_.port.host);
+        auto read = co_await names_of_host(node_.port.host);
         const duration pause =
             std::clamp<duration>((node_.clock().now() - begun) * share_of_names, least_names_pause, most_names_pause);
-        const bool is_known = named.has_value();
+        const bool is_whole = read.is_whole();
         std::vector<policy::network_remark> said;
-        if (!is_known) {
-            said.push_back({message::network_left_alone, false,
-                            "what the network configuration of this host names is not known: " + named.error().text() +
-                                ": until it is, nothing that networks left behind before the start is removed"});
+        if (is_whole) {
+            known = std::move(read.named);
+        } else {
+            if (!has_any) {
+                known = co_await kept_names(node_.port.host);
+            }
+            known.add(read.named);
+            said.push_back({message::network_left_alone, false, unread_words(read)});
         }
+        has_any = true;
         remarks_.tell("names of the host's links", std::move(said));
-        auto names = is_known ? std::optional(*std::move(named)) : std::nullopt;
-        bridges_.set_named(names);
-        clients_.set_named(std::move(names), wishes);
+        bridges_.set_named(known, is_whole);
+        clients_.set_named(known, is_whole, wishes);
         changed_.notify();
-        if (!is_known) {
-            co_await async::sleep_for(node_.clock(), names_again,
-                                      "another look at what this host's configuration names");
-            continue;
+        if (is_whole && kept != known) {
+            const auto done = co_await keep_names(node_.port.host, known);
+            kept = done ? std::optional(known) : std::nullopt;
+            const auto why = done ? std::string() : done.error().text();
+            if (why != std::exchange(not_kept, why) && !why.empty()) {
+                node_.log.info("what the network configuration of this host names is not kept for a restart: " + why);
+            }
         }
         // A network that comes waits for it: only what comes soon after another one waits longer.
         const time_point next = node_.clock().now() + pause;
-        co_await names_due_.wait(async::wait_note::work("a change of client networks"));
+        if (is_whole) {
+            co_await names_due_.wait(async::wait_note::work("a change of client networks"));
+        } else {
+            co_await names_due_.wait_until(node_.clock(), node_.clock().now() + names_again,
+                                           "another look at what this host's configuration names");
+        }
         co_await async::sleep_for(node_.clock(), std::max(next - node_.clock().now(), duration::zero()),
                                   "what changes together");
     }

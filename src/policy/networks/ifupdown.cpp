@@ -44,18 +44,20 @@ std::vector<logical_line> logical_lines(std::string_view text) {
     return lines;
 }
 
-constexpr std::int64_t largest_vlan = 4094;
-constexpr std::size_t longest_link_name = 127;  // of a link, also another name of it
-
 bool is_word_of_file(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-// What a stanza says of its link, which may be a VLAN.
-struct vlan_stanza {
-    std::string_view name;    // of the link
-    std::string_view device;  // `vlan-raw-device`
-    std::string_view id;      // `vlan-id`
+constexpr std::string_view port_of_vxlans = "4789";  // also where a stanza says none
+
+// What a stanza says of its link, which may be a VLAN or a VXLAN.
+struct link_stanza {
+    std::string_view name;      // of the link
+    std::string_view device;    // `vlan-raw-device`
+    std::string_view id;        // `vlan-id`
+    std::string_view vni{};     // `vxlan-id`
+    std::string_view port{};    // `vxlan-port`
+    std::string_view access{};  // `bridge-access`
 };
 
 std::string_view without_zeros(std::string_view number) {
@@ -64,7 +66,7 @@ std::string_view without_zeros(std::string_view number) {
 }
 
 // "bond0.20", as which ifupdown would make it if it were called so; empty: it is no VLAN.
-std::string usual_name(vlan_stanza of) {
+std::string usual_name(link_stanza of) {
     const auto at = of.name.rfind('.');
     if (at != std::string_view::npos) {
         of.device = of.device.empty() ? of.name.substr(0, at) : of.device;
@@ -72,9 +74,35 @@ std::string usual_name(vlan_stanza of) {
     } else if (of.id.empty() && of.name.starts_with("vlan")) {
         of.id = of.name.substr(4);
     }
+    if (of.device.empty()) {
+        return {};
+    }
     const auto id = parse_integer(without_zeros(of.id));
-    return of.device.empty() || !id || *id < 1 || *id > largest_vlan ? std::string()
-                                                                     : fmt::format("{}.{}", of.device, *id);
+    if (id && *id >= 1 && *id <= largest_vlan) {
+        return vlan_name(of.device, *id);
+    }
+    return is_range(of.id) ? fmt::format("{}.{}", of.device, of.id) : std::string();
+}
+
+// Where it is of the port that those of client networks have: the kernel has each number once.
+std::string usual_vxlan(const link_stanza& of) {
+    const auto vni = parse_integer(without_zeros(of.vni));
+    const bool is_it = vni && *vni >= 1 && *vni <= largest_vxlan && (of.port.empty() || of.port == port_of_vxlans);
+    return is_it ? fmt::format("vxlan{}", *vni) : std::string();
+}
+
+// "bond0.20-29", as it stands after `glob`, is "bond0.[20-29]".
+std::string as_range(std::string_view word) {
+    constexpr std::string_view digits = "0123456789";
+    const auto dash = word.find('-');
+    if (is_range(word) || dash == std::string_view::npos || dash == 0) {
+        return std::string(word);
+    }
+    const auto before = word.find_last_not_of(digits, dash - 1);
+    const auto begin = before == std::string_view::npos ? 0 : before + 1;
+    const auto end = std::min(word.find_first_not_of(digits, dash + 1), word.size());
+    auto range = fmt::format("{}[{}]{}", word.substr(0, begin), word.substr(begin, end - begin), word.substr(end));
+    return is_range(range) ? range : std::string(word);
 }
 
 enum class list_kind { none, by_bridge, by_port };
@@ -91,21 +119,19 @@ list_kind list_of(std::string_view option) {
     return std::ranges::find(masters, option) != masters.end() ? list_kind::by_port : list_kind::none;
 }
 
-bool can_be_name(std::string_view word) {
-    return word.size() <= longest_link_name && word.find('/') == std::string_view::npos;
-}
-
 // The names in a list of ports. What fits a regular expression (`regex vlan.*`, until `noregex`) nobody can tell before
-// it is there.
-std::vector<std::string_view> ports_in(std::span<const std::string_view> words) {
-    constexpr std::array<std::string_view, 4> other_words{"none", "all", "glob", "noglob"};
-    std::vector<std::string_view> names;
+// it is there, and nothing is made for it.
+std::vector<std::string> ports_in(std::span<const std::string_view> words) {
+    constexpr std::array<std::string_view, 4> switches{"regex", "noregex", "glob", "noglob"};
+    std::vector<std::string> names;
     bool is_regex = false;
+    bool is_glob = false;
     for (const auto word : words) {
-        if (word == "regex" || word == "noregex") {
+        if (std::ranges::find(switches, word) != switches.end()) {
             is_regex = word == "regex";
-        } else if (!is_regex && std::ranges::find(other_words, word) == other_words.end() && can_be_name(word)) {
-            names.push_back(word);
+            is_glob = word == "glob";
+        } else if (!is_regex && word != "none" && word != "all" && can_be_link_name(word)) {
+            names.push_back(is_glob ? as_range(word) : std::string(word));
         }
     }
     return names;
@@ -115,20 +141,26 @@ std::vector<std::string_view> ports_in(std::span<const std::string_view> words) 
 
 ifupdown_file parse_ifupdown(std::string_view text) {
     ifupdown_file out;
-    vlan_stanza vlan;
+    link_stanza of;
     const auto end_stanza = [&] {
-        const auto was = vlan.name;
-        if (auto name = usual_name(std::exchange(vlan, {})); !name.empty() && name != was) {
-            out.names.push_back(std::move(name));
+        const auto was = std::exchange(of, {});
+        for (auto name : {usual_name(was), usual_vxlan(was)}) {
+            if (!name.empty() && name != was.name) {
+                out.names.push_back(std::move(name));
+            }
+        }
+        const auto access = parse_integer(was.access);
+        if (access && *access >= 1 && *access <= largest_vlan && can_be_link_name(was.name)) {
+            out.access.push_back({std::string(was.name), static_cast<std::uint16_t>(*access)});
         }
     };
-    const auto add_port = [&](std::string_view name, std::string_view master) {
-        out.names.emplace_back(name);
+    const auto add_port = [&](const std::string& name, std::string_view master) {
+        out.names.push_back(name);
         if (auto usual = usual_name({.name = name, .device = {}, .id = {}}); !usual.empty() && usual != name) {
             out.names.push_back(std::move(usual));
         }
-        if (!master.empty() && can_be_name(master)) {
-            out.ports.push_back({std::string(name), std::string(master)});
+        if (can_be_link_name(master)) {
+            out.ports.push_back({name, std::string(master)});
         }
     };
     const auto lines = logical_lines(text);
@@ -153,18 +185,24 @@ ifupdown_file parse_ifupdown(std::string_view text) {
         } else if (words[0] == "iface") {
             add_names(rest.first(1));
             end_stanza();
-            vlan.name = rest.front().substr(0, rest.front().find(':'));
+            of.name = rest.front().substr(0, rest.front().find(':'));
         } else if (words[0] == "vlan-raw-device" || words[0] == "vlan_raw_device") {
-            vlan.device = rest.front();
+            of.device = rest.front();
         } else if (words[0] == "vlan-id" || words[0] == "vlan_id") {
-            vlan.id = rest.front();
+            of.id = rest.front();
+        } else if (words[0] == "vxlan-id") {
+            of.vni = rest.front();
+        } else if (words[0] == "vxlan-port") {
+            of.port = rest.front();
+        } else if (words[0] == "bridge-access") {
+            of.access = rest.front();
         } else if (list_of(words[0]) == list_kind::by_bridge) {
-            for (const auto name : ports_in(rest)) {
-                add_port(name, vlan.name);
+            for (const auto& name : ports_in(rest)) {
+                add_port(name, of.name);
             }
         } else if (list_of(words[0]) == list_kind::by_port) {
-            if (!vlan.name.empty() && can_be_name(vlan.name) && ports_in(rest.first(1)).size() == 1) {
-                out.ports.push_back({std::string(vlan.name), std::string(rest.front())});
+            if (can_be_link_name(of.name) && ports_in(rest.first(1)).size() == 1) {
+                out.ports.push_back({std::string(of.name), std::string(rest.front())});
             }
         } else if (words[0] == "source") {
             add_sources(out.sources);
@@ -174,13 +212,6 @@ ifupdown_file parse_ifupdown(std::string_view text) {
     }
     end_stanza();
     return out;
-}
-
-void named_links::add(const ifupdown_file& one) {
-    names.insert(one.names.begin(), one.names.end());
-    for (const auto& port : one.ports) {
-        masters[port.name].insert(port.master);
-    }
 }
 
 bool is_for_shell(std::string_view path) {

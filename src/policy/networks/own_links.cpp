@@ -206,7 +206,10 @@ bool own_links::is_named(std::string_view name) const {
 
 std::string own_links::pattern_of(std::string_view name) const {
     const auto found = std::ranges::find_if(whose_.named, [&](const std::string& one) {
-        const auto pattern = one.starts_with('/') ? one.substr(1, one.find_first_of("/=", 1) - 1) : std::string();
+        if (!one.starts_with('/')) {
+            return one.find('[') != std::string::npos && is_in_range(one, name);
+        }
+        const auto pattern = one.substr(1, one.find_first_of("/=", 1) - 1);
         return !pattern.empty() && pattern.find_first_of("*?[") != 0 &&
                ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
     });
@@ -324,8 +327,10 @@ std::vector<std::string> own_links::names_above_trunk() const {
                 add(master->name);
             }
         }
-        if (const auto found = whose_.masters.find(name); found != whose_.masters.end()) {
-            std::ranges::for_each(found->second, add);
+        for (const auto& [port, masters] : whose_.masters) {
+            if (port == name || is_in_range(port, name)) {
+                std::ranges::for_each(masters, add);
+            }
         }
         for (const auto& bridge : config_.host_bridges) {
             if (bridge.device == name) {
@@ -347,15 +352,25 @@ std::string own_links::why_not_made(const std::string& name) const {
         name, whose_.named.contains(name) ? "" : fmt::format(" (by the pattern {})", pattern_of(name)));
 }
 
-// Which number of which device is written out, so that no pattern counts: "/bond0*" would be all of them.
+// Which number of which device is written out, or lies in a range that is, so that no pattern counts: "/bond0*" would
+// be all of them. One whose device no name tells may be of any.
+std::string own_links::how_named(const std::string& device, std::uint32_t vlan) const {
+    for (const auto& name : {fmt::format("{}.{}", device, vlan), fmt::format("*.{}", vlan)}) {
+        if (whose_.named.contains(name)) {
+            return name;
+        }
+    }
+    const auto pattern = pattern_of(fmt::format("{}.{}", device, vlan));
+    return pattern.starts_with('/') ? std::string() : pattern;
+}
+
 std::string own_links::why_base_not_made(std::uint32_t vni, model::network_type type) const {
     auto why = why_not_made(base_name(vni, type));
     if (!why.empty() || type != model::network_type::bridged) {
         return why;
     }
     for (const auto& device : names_of_trunk()) {
-        const auto name = fmt::format("{}.{}", device, vni);
-        if (whose_.named.contains(name)) {
+        if (const auto name = how_named(device, vni); !name.empty()) {
             return fmt::format(
                 "VLAN {} of {} is this host's own: the network configuration of this host names {}, "
                 "whether it is up or not",
@@ -363,8 +378,7 @@ std::string own_links::why_base_not_made(std::uint32_t vni, model::network_type 
         }
     }
     for (const auto& device : names_above_trunk()) {
-        const auto name = fmt::format("{}.{}", device, vni);
-        if (whose_.named.contains(name)) {
+        if (const auto name = how_named(device, vni); !name.empty()) {
             return fmt::format(
                 "VLAN {} of {} is this host's own: the network configuration of this host names {}, whether it is up "
                 "or not, and {} on {} would take its packets",
@@ -436,6 +450,13 @@ std::vector<std::string> own_links::numbers_above() const {
     return all;
 }
 
+// By its number, of which the kernel has one.
+const model::network_link* own_links::find_vxlan(std::uint32_t vni) const {
+    const auto found = std::ranges::find_if(
+        seen_.links(), [&](const auto& link) { return has_number(link, vni, model::network_type::managed); });
+    return found == seen_.links().end() ? nullptr : &*found;
+}
+
 std::vector<std::string> own_links::named_and_not_there() const {
     constexpr std::array<std::string_view, 3> prefixes{"vmbr", "vxlan", "vlan"};
     std::vector<std::string> all;
@@ -448,9 +469,19 @@ std::vector<std::string> own_links::named_and_not_there() const {
         }
         const auto at = name.rfind('.');
         const auto device = name.substr(0, at);
-        if (std::ranges::any_of(prefixes, [&](auto prefix) { return model::vni_of(name, prefix).has_value(); })) {
+        const auto vni = model::vni_of(name, "vxlan");
+        const auto* vxlan = vni ? find_vxlan(*vni) : nullptr;
+        const auto begins_as = [&](std::string_view prefix) {
+            const bool is_range = name.starts_with(prefix) && name.substr(prefix.size()).starts_with('[');
+            return is_range || model::vni_of(name, prefix).has_value();
+        };
+        if (vxlan != nullptr) {
+            all.push_back(fmt::format("{} (the network configuration of this host names it; it is there as {})", name,
+                                      vxlan->name));
+        } else if (std::ranges::any_of(prefixes, begins_as)) {
             all.push_back(name + " (the network configuration of this host names it; it is not there)");
-        } else if (at != std::string::npos && std::ranges::find(trunks, device) != trunks.end()) {
+        } else if (at != std::string::npos && !trunks.empty() &&
+                   (device == "*" || std::ranges::find(trunks, device) != trunks.end())) {
             numbers[trunks.front()].push_back(name);
         } else if (at != std::string::npos && std::ranges::find(above, device) != above.end()) {
             numbers[fmt::format("{}, above {}", device, trunks.front())].push_back(name);

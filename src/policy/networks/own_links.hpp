@@ -107,7 +107,7 @@ public:
     [[nodiscard]] std::vector<model::network_change> renames(const model::network_link& own, std::uint32_t vni) const;
     // What has this as another name, so that nothing can be made that is called so; null: nothing.
     [[nodiscard]] const model::network_link* called(std::string_view name) const;
-    // Also by a pattern of ifupdown ("/vxlan*"), unless that begins with what fits anything.
+    // Also by a pattern of ifupdown ("/vxlan*"), unless that begins with what fits anything, or by a range.
     [[nodiscard]] bool is_named(std::string_view name) const;
     // Of a VXLAN of this network's number on the right device, which is not ours for that alone; "": it is not one.
     [[nodiscard]] std::string other_port_of_vxlan(const model::network_link& base,
@@ -115,8 +115,11 @@ public:
 
 private:
     [[nodiscard]] std::vector<const model::network_link*> vlans_above() const;
-    // By which it is named, as the file has it; "": by none.
+    // By which it is named, as the file has it, or the range that it lies in; "": by none.
     [[nodiscard]] std::string pattern_of(std::string_view name) const;
+    // As what this VLAN is named; "": it is not.
+    [[nodiscard]] std::string how_named(const std::string& device, std::uint32_t vlan) const;
+    [[nodiscard]] const model::network_link* find_vxlan(std::uint32_t vni) const;
     [[nodiscard]] std::string why_taken_above(std::uint32_t vni) const;
     [[nodiscard]] static bool has_number(const model::network_link& link, std::uint32_t vni, model::network_type type);
     void add_host_link(const model::network_link* link);

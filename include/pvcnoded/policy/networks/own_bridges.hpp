@@ -10,7 +10,7 @@
 #include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_state.hpp"
 #include "pvcnoded/policy/networks/bound_routes.hpp"
-#include "pvcnoded/policy/networks/ifupdown.hpp"
+#include "pvcnoded/policy/networks/named_links.hpp"
 
 #include <cstdint>
 #include <map>
@@ -70,7 +70,7 @@ struct further_notes {
 // What tells whose a link is, beside what it looks like.
 struct whose_links {
     own_bases bases;
-    std::set<std::string, std::less<>> named{};  // by files of the host itself (ifupdown.hpp)
+    std::set<std::string, std::less<>> named{};  // by files of the host itself (named_links.hpp)
     own_bridges bridges{};
     named_masters masters{};  // by the same files
 

@@ -296,6 +296,9 @@ TEST(named_vlans, above_the_device_they_are_refused_too) {
         {"another device", "eth3", "brcluster.50", {{"eth4", {"brcluster"}}}, false, false},
         {"a VLAN on a VLAN", is_cluster, "brcluster.50.50", {}, false, false},
         {"what is a port of it", is_cluster, "br9.50", {{"br9", {"eth0"}}}, false, false},
+        {"a range", is_cluster, "brcluster.[49-50]", {}},
+        {"a range of others", is_cluster, "brcluster.[51-60]", {}, false, false},
+        {"above what a range has", "eth3", "br9.50", {{"eth[1-4]", {"br9"}}}},
     };
     for (const auto& row : rows) {
         auto host = host_with_trunk(row.device);
@@ -322,8 +325,8 @@ TEST(named_vlans, above_the_device_they_are_refused_too) {
         const auto line =
             fmt::format("VLANs of {}, above {} (the network configuration of this host names {}; not there)", device,
                         row.device, row.name);
-        EXPECT_EQ(std::ranges::find(said, line) != said.end(), row.is_refused || row.name == "brcluster.51")
-            << row.what;
+        const bool is_other_number = row.name == "brcluster.51" || row.name == "brcluster.[51-60]";
+        EXPECT_EQ(std::ranges::find(said, line) != said.end(), row.is_refused || is_other_number) << row.what;
     }
 }
 
@@ -345,6 +348,16 @@ TEST(named_links, of_what_is_named_and_not_there_nothing_is_made) {
         {"eth0.400", false,
          "VLAN 400 of eth0 is this host's own: the network configuration of this host names eth0.400, whether it is up "
          "or not\n"},
+        {"eth0.[1-400]", false,
+         "VLAN 400 of eth0 is this host's own: the network configuration of this host names eth0.[1-400], whether it "
+         "is "
+         "up or not\n"},
+        {"*.400", false,
+         "VLAN 400 of eth0 is this host's own: the network configuration of this host names *.400, whether it is up or "
+         "not\n"},
+        {"vlan[399-400]", false,
+         "vlan400 is a link of this host's own: the network configuration of this host names it (by the pattern "
+         "vlan[399-400]), whether it is up or not\n"},
     };
     for (const auto& row : rows) {
         named_host host({row.name});
@@ -354,11 +367,21 @@ TEST(named_links, of_what_is_named_and_not_there_nothing_is_made) {
         EXPECT_EQ(remarks_of(plan.remarks), "error network-refused: network 400: " + row.why);
         EXPECT_EQ(host.kernel.state(), before) << row.name;
     }
-    for (const std::string none : {"eth1.400", "eth0.40", "vlan401", "/eth0*", "vlan400.5"}) {
+    for (const std::string none : {"eth1.400", "eth0.40", "vlan401", "/eth0*", "vlan400.5", "eth0.[1-399]", "*.401"}) {
         EXPECT_FALSE(named_host({none}).look(bridged(400)).is_refused) << none;
     }
     EXPECT_FALSE(named_host({"vlan400", "eth0.400"}).look(managed(400)).is_refused);
     EXPECT_FALSE(named_host({"vxlan400"}).look(bridged(400)).is_refused);
+}
+
+TEST(named_links, what_is_not_there_is_said_before) {
+    named_host host({"vlan[1-9]", "*.20", "eth0.[30-40]", "vxlan1111", "vxlan1112", "vm[1-9]"});
+    ASSERT_EQ(host.kernel.apply(model::make_vxlan{"overlay", "eth0", 1112}), "");
+    const std::string names = "the network configuration of this host names ";
+    EXPECT_EQ(foreign_links(host.config, host.kernel.state(), {}, host.whose),
+              (words{"VLANs of eth0 (" + names + "*.20, eth0.[30-40]; not there)",
+                     "vlan[1-9] (" + names + "it; it is not there)", "vxlan1111 (" + names + "it; it is not there)",
+                     "vxlan1112 (" + names + "it; it is there as overlay)"}));
 }
 
 // The record says that it is the network's: guests keep it. Once it is gone it is the host's.

@@ -21,7 +21,7 @@ TEST(ifupdown, a_file_as_people_have_it) {
         "no-auto-down x\nauto\niface\n");
     EXPECT_EQ(found.names,
               (texts{"lo", "bond0", "lo", "eth0", "bond0", "eth0", "eth1", "vlan400", "vlan400", "bond0.400"}));
-    EXPECT_EQ(found.ports, (std::vector<ifupdown_port>{{"eth0", "bond0"}, {"eth1", "bond0"}}));
+    EXPECT_EQ(found.ports, (std::vector<named_port>{{"eth0", "bond0"}, {"eth1", "bond0"}}));
     EXPECT_EQ(found.sources, (std::vector<ifupdown_source>{{"/etc/network/interfaces.d/*", 2}}));
     EXPECT_EQ(found.folders, (std::vector<ifupdown_source>{{"interfaces.more", 3}}));
     EXPECT_EQ(parse_ifupdown(""), ifupdown_file());
@@ -50,7 +50,7 @@ TEST(ifupdown, lists_of_ports_name_them_and_say_what_they_are_a_port_of) {
     const struct {
         std::string text;
         texts names;
-        std::vector<ifupdown_port> ports;
+        std::vector<named_port> ports;
     } rows[] = {
         {"iface br0 inet manual\n bridge_ports bond0.20 eth9\n",
          {"br0", "bond0.20", "eth9"},
@@ -70,8 +70,12 @@ TEST(ifupdown, lists_of_ports_name_them_and_say_what_they_are_a_port_of) {
         {"iface b inet manual\n bridge_ports none\n", {"b"}, {}},
         {"iface b inet manual\n bridge_ports all regex vlan.* noregex eth1 regex x\n", {"b", "eth1"}, {{"eth1", "b"}}},
         {"iface b inet manual\n bridge_ports glob swp1-4.20 eth1\n",
-         {"b", "swp1-4.20", "eth1"},
-         {{"swp1-4.20", "b"}, {"eth1", "b"}}},
+         {"b", "swp[1-4].20", "eth1"},
+         {{"swp[1-4].20", "b"}, {"eth1", "b"}}},
+        {"iface b inet manual\n bridge-ports glob eth0.[1-20] glob bond0.20-29 noglob br-1-2\n",
+         {"b", "eth0.[1-20]", "bond0.[20-29]", "br-1-2"},
+         {{"eth0.[1-20]", "b"}, {"bond0.[20-29]", "b"}, {"br-1-2", "b"}}},
+        {"iface b inet manual\n bridge-ports regex glob x-y 1-\n", {"b", "x-y", "1-"}, {{"x-y", "b"}, {"1-", "b"}}},
         {"iface b inet manual\n bridge_ports /vxlan* " + long_name + "\n", {"b"}, {}},
         {"iface eth0 inet manual\n bond-master none\n", {"eth0"}, {}},
         {"bridge_ports vxlan1111\nbond-master x\n", {"vxlan1111"}, {}},
@@ -86,6 +90,31 @@ TEST(ifupdown, lists_of_ports_name_them_and_say_what_they_are_a_port_of) {
     all.add(parse_ifupdown("iface br1 inet manual\n bridge_ports eth9\n"));
     EXPECT_EQ(all.names, (std::set<std::string, std::less<>>{"bond0.20", "br0", "br1", "eth9"}));
     EXPECT_EQ(all.masters, (named_masters{{"bond0.20", {"br0"}}, {"eth9", {"br0", "br1"}}}));
+}
+
+// Of ifupdown2.
+TEST(ifupdown, numbers_of_links_that_are_called_otherwise_are_known) {
+    const struct {
+        std::string text;
+        texts names;
+        std::vector<named_number> access{};
+    } rows[] = {
+        {"iface overlay inet manual\n vxlan-id 1111\n", {"overlay", "vxlan1111"}},
+        {"iface overlay inet manual\n vxlan-id 1111\n vxlan-port 4789\n", {"overlay", "vxlan1111"}},
+        {"iface overlay inet manual\n vxlan-port 8472\n vxlan-id 1111\n", {"overlay"}},
+        {"iface vxlan1111 inet manual\n vxlan-id 1111\n", {"vxlan1111"}},
+        {"iface x inet manual\n vxlan-id 16777216\niface y inet manual\n vxlan-id 0\n", {"x", "y"}},
+        {"auto vlan[100-110]\niface vlan[100-110] inet manual\n vlan-raw-device bond0\n",
+         {"vlan[100-110]", "vlan[100-110]", "bond0.[100-110]"}},
+        {"iface swp1 inet manual\n bridge-access 100\n", {"swp1"}, {{"swp1", 100}}},
+        {"iface swp1 inet manual\n bridge-access 4095\n bridge-vids 2-4094\n", {"swp1"}},
+        {"bridge-access 100\nvxlan-id 1\n", {"vxlan1"}},
+    };
+    for (const auto& row : rows) {
+        const auto found = parse_ifupdown(row.text);
+        EXPECT_EQ(found.names, row.names) << row.text;
+        EXPECT_EQ(found.access, row.access) << row.text;
+    }
 }
 
 TEST(ifupdown, a_line_that_goes_on_has_the_number_of_its_first_part) {
