@@ -43,6 +43,7 @@ public:
         if (of_.vlans) {
             some(4, &further_drawing::draw_vlan_above);
         }
+        some(2, &further_drawing::draw_named_by_networkd);
     }
 
 private:
@@ -149,15 +150,25 @@ private:
         host_.routes.push_back({"vmbr9", {.to = {*parse_address("172.29.0.0"), 16}, .scope = model::link_scope}});
         kind("bridges that a node daemon left, with somebody's machine in one and a route over the other");
     }
-    // Then nobody knows what is named. Not together with links that only their names show to be the host's own.
+    // Then nobody knows all that is named; what stands before and behind it is known.
     void draw_unreadable() {
         auto& main = host_.files["/etc/network/interfaces"];
-        if (host_.files.size() > 1 || main.find("auto v") != std::string::npos) {
-            return;
-        }
-        main += "source $SITE/own\n";
+        main = has(4) ? "source $SITE/own\n" + main : main + "source ~/own\n";
         host_.are_names_known = false;
         kind("a file that names what nobody can read");
+    }
+    // Together with that, or without.
+    void draw_named_by_networkd() {
+        const bool is_plain = host_.altnames.empty();  // by which the file may call the device
+        host_.files["/etc/systemd/network/10-own.netdev"] = "[NetDev]\nName=vmbr76\nKind=bridge\n";
+        host_.networks.push_back({.vni = 76, .is_refused = true});
+        if (of_.vlans && is_plain) {
+            host_.files["/etc/systemd/network/20-lan.netdev"] = "[NetDev]\nName=lan\nKind=vlan\n\n[VLAN]\nId=77\n";
+            host_.files["/etc/systemd/network/20-lan.network"] =
+                fmt::format("[Match]\nName={}\n\n[Network]\nVLAN=lan\n", host_.bridge);
+            host_.networks.push_back({.vni = 77, .is_managed = false, .is_refused = true});
+        }
+        kind("links that files of systemd-networkd name");
     }
     // Bridged networks stand on a bridge of the host's own, or on what is no card.
     void draw_bridge_device() {
@@ -263,9 +274,6 @@ private:
         address("brlan.72", "192.168.72.2/24");
         host_.networks.push_back({.vni = 72, .is_managed = false, .is_refused = true});
         kind("a VLAN on a bridge of the host's own, above the device of bridged networks");
-        if (!host_.are_names_known) {
-            return;
-        }
         // And some that are not up yet; one of them on a bridge that is not either.
         host_.files["/etc/network/interfaces"] += fmt::format(
             "auto brlan.73\niface brlan.73 inet manual\niface lan inet manual\n    vlan-raw-device brlan\n"

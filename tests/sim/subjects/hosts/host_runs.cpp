@@ -4,9 +4,9 @@
 #include "pvcnoded/policy/networks/client_plan.hpp"
 #include "pvcnoded/policy/networks/gateway_addresses.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
-#include "pvcnoded/policy/networks/ifupdown.hpp"
 #include "pvcnoded/policy/networks/router_settings.hpp"
 #include "sim/subjects/hosts/host_picture.hpp"
+#include "sim/subjects/hosts/named_rule.hpp"
 #include "sim/subjects/hosts/random_host.hpp"
 #include "sim/world/cluster.hpp"
 
@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::string_view upstream_gateway = "10.98.1.250";
 constexpr std::string_view gateway_of_two = "fd00:7::2/127";
+constexpr std::uint32_t named_late = 69;
 constexpr int least_prefix = 8;  // of IPv4: what is wider is as good as a default route
 
 // One run.
@@ -66,6 +67,7 @@ public:
             first(fmt::format("network create {} {} {} {}", one.vni, one.is_managed ? "managed" : "bridged",
                               one.gateway.empty() ? "none" : one.gateway, one.vni == 1001 ? gateway_of_two : "none"));
         }
+        name_one_more();
         pass(60s);
         compare("with client networks");
         look_at_networks();
@@ -163,6 +165,16 @@ private:
         }
     }
 
+    // Somebody writes a stanza, and a client makes the network of its name right after that.
+    void name_one_more() {
+        const std::string path = "/etc/network/interfaces";
+        auto& text = node().host.files[path];
+        text += fmt::format("\nauto vmbr{0}\niface vmbr{0} inet manual\n", named_late);
+        before_["file " + path] = text;
+        first(fmt::format("network create {} managed none none", named_late));
+        host_.networks.push_back({.vni = named_late, .is_refused = true, .is_named_late = true});
+    }
+
     // By programs: the host's own service has put its rules there, or one owns the table.
     void make_filter() {
         if (host_.filter == drawn_filter::of_host) {
@@ -198,10 +210,7 @@ private:
         for (const auto& one : policy::sysctls_to_set(settings, policy::read_after(plan, read))) {
             all.push_back(model::to_text(one));
         }
-        policy::named_links named;
-        for (const auto& [path, text] : host_.files) {
-            named.add(policy::parse_ifupdown(text));
-        }
+        auto named = named_by(host_.files);
         const policy::whose_links whose{{}, std::move(named.names), {}, std::move(named.masters)};
         foreign_ = policy::foreign_links(config, seen, {}, whose);
         const bool is_known = host_.are_names_known;
@@ -276,6 +285,8 @@ private:
                                       found == now.end() ? "gone" : found->second));
         }
         compare_ways(when);
+        const auto made = made_although_named(named_by(node().host.files), before_, node().kernel.state());
+        expect(made.empty(), fmt::format("{}: {}", when, made));
         look_at_moved(now, when);
         look_at_moved_routes(when);
         look_at_filter(when);
@@ -419,7 +430,8 @@ private:
             });
             // Whether an address is the network's gateway its keys say.
             const bool may_be_gateway = was_there && !before_.at("link " + name).ends_with("with STP");
-            expect(is_said || may_be_gateway, base + " is the host's own, and nobody said so before");
+            expect(is_said || may_be_gateway || one.is_named_late,
+                   base + " is the host's own, and nobody said so before");
         }
     }
     // None of those that hosts have is without a metric.

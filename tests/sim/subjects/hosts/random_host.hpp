@@ -84,6 +84,7 @@ struct drawn_network {
     std::string gateway{};  // "10.2.1.1/24"; "": none
     // Links of that number are the host's own: it is refused.
     bool is_refused = false;
+    bool is_named_late = false;  // by a file that was written while the daemon ran
 };
 
 struct drawn_host {
@@ -104,7 +105,7 @@ struct drawn_host {
     std::vector<drawn_setting> settings;
     std::vector<drawn_table> tables;
     drawn_filter filter = drawn_filter::none;
-    bool are_names_known = true;  // what its files name can be read
+    bool are_names_known = true;  // all that its files name can be read
     std::map<std::string, std::string> files;
     std::vector<std::string> advertised{};  // devices on whose network a router advertises
     std::vector<drawn_network> networks;
