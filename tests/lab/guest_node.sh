@@ -3,6 +3,7 @@
 # scenario waits for. Prints what `ip` shows twice a second (lines `links JSON` and `addresses JSON`), what the daemon says (`said
 # TEXT`) and other facts (`NAME VALUE`), which is all that is known of it from outside; ends when the daemon does.
 #   guest_node.sh bond    its card in a bond, and a VLAN of that bond, which the host's own upstream network is on
+#   guest_node.sh named   as bond; once the daemon has looked at its networks, what ifup would make of /etc/network/interfaces
 #   guest_node.sh host    what /etc/lab/host says, a command a line: a host as people have it (hosts.py); shows routes and rules too
 #   guest_node.sh sriov   two cards with SR-IOV; the second has functions from before, one of which a driver for guests has
 set -e
@@ -36,6 +37,18 @@ prepare_bond() {
   ip link set vlan1003 up
 }
 happens_bond() { :; }
+
+prepare_named() {
+  prepare_bond
+  PVCD_CONFIG_FILE=/etc/pvc/pvcnoded.yaml pvcnoded --check-config --against-host 2>&1 | sed 's/^/against /'
+}
+happens_named() {
+  if [ -e /tmp/once.ifup ] || ! [ -e /sys/class/net/vlan71 ] || ! grep -q 'network 1161: ' /tmp/output; then return 0; fi
+  touch /tmp/once.ifup
+  for name in brcluster.51 bond0.20 brcluster.71; do
+    ip link add link "${name%.*}" name "$name" type vlan id "${name##*.}" && ip link set "$name" up && echo "ifup $name"
+  done
+}
 
 look_host() {
   echo "routes4 $(ip -j route show table all | tr -d '\n')"

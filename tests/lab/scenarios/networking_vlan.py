@@ -57,3 +57,49 @@ def bridged_networks(lab):
     check('vmbr1003' not in node.links(), 'the bridge of a refused network')
     equal(node.addresses('brupstream')[:1], [f'{network.UPSTREAM}.1/24'], 'address on the VLAN')
     node.end()
+
+
+NAMED = """auto lo
+source ~/more
+auto brcluster.51
+iface brcluster.51 inet static
+    address 10.51.0.1/24
+iface store inet manual
+    vlan-raw-device brcluster
+    vlan-id 52
+iface br-dmz inet manual
+    bridge_ports bond0.20
+iface bond9 inet manual
+    bond-slaves bond0.29
+iface br-lab inet manual
+    bridge-ports glob bond0.[30-39]
+auto vmbr1161
+iface vmbr1161 inet manual
+"""
+
+
+@scenario('README ruling 79: VLANs that the host\'s files name by their place are left to ifup, whatever else of the files cannot be read', limit=180)
+def named_vlans(lab):
+    lab.zookeeper()
+    bridged, refused = (20, 29, 35, 51, 52, 71), ('bond0.20', 'bond0.29', 'bond0.[30-39]', 'brcluster.51', 'brcluster.52')
+    for vni in bridged:
+        network.create(lab.client, vni, nettype='bridged')
+    network.create(lab.client, 1161, **network.managed(1))
+    node = GuestNode(lab, 'named', network.Shape(upstream='vlan1000', cluster='bond0', storage='bond0', bridge_device='bond0', bridge_mtu=1500),
+                     more={'/etc/network/interfaces': NAMED})
+    lab.await_value('/nodes/pvchv1/daemonstate', 'run', 120)
+    node.wait(lambda links: links.get('vlan71', {}).get('master') == 'vmbr71', 'the network that nothing names')
+    for vni, name in zip(bridged, refused):
+        node.await_said(f'network {vni}: VLAN {vni} of {name.rpartition(".")[0]} is this host\'s own: the network configuration of this host names {name}')
+    node.await_said('network 1161: vmbr1161 is a link of this host\'s own')
+    node.await_said('is not known: what /etc/network/interfaces:2 sources: ~/more: unavailable: a path for a shell is not followed')
+    before = '\n'.join(line for line in node.text().splitlines() if line.startswith('against '))
+    check(all(name in before for name in (*refused, 'vmbr1161 (', '~/more')), f'--against-host does not say all of it: {before}')
+    for name in ('brcluster.51', 'bond0.20', 'brcluster.71'):
+        node.wait(lambda links, name=name: f'ifup {name}' in node.text().splitlines(), f'{name} could not be made')
+    node.await_said('brcluster.71 gets no packets: network 71 was there first')
+    made = {f'{kind}{vni}' for vni in (*bridged, 1161) for kind in ('vlan', 'vxlan', 'vmbr')} & set(node.links())
+    equal(made, {'vlan71', 'vmbr71'}, 'links of networks')
+    network.remove(lab.client, 71)
+    node.await_said('this is over: brcluster.71 gets no packets')
+    node.end()
