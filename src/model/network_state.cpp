@@ -39,9 +39,16 @@ network_state::network_state(std::vector<network_link> links, std::vector<link_a
     std::ranges::sort(neighbours_, {},
                       [](const link_neighbour& one) { return std::tuple(one.link, one.is.address, one.is.is_proxy); });
     if (!std::ranges::is_sorted(connected_, {}, &connected_route::link)) {
-        std::ranges::sort(connected_, {}, [](const connected_route& one) {
-            return std::tuple(one.link, one.network.address, one.network.prefix);
-        });
+        // Those of one place that differ by their source stay in the order of the kernel: it takes the first.
+        std::multimap<std::tuple<int, ip::address, int>, connected_route> in_order;
+        for (auto& one : connected_) {
+            const auto place = std::tuple(one.link, one.network.address, one.network.prefix);
+            in_order.emplace(place, std::move(one));
+        }
+        connected_.clear();
+        for (auto& [place, one] : in_order) {
+            connected_.push_back(std::move(one));
+        }
     }
     if (!std::ranges::is_sorted(links_, {}, &network_link::index)) {
         std::ranges::sort(links_, {}, &network_link::index);

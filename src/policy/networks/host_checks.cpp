@@ -32,7 +32,8 @@ struct undo {
     [[nodiscard]] bool has_route(const model::network_route& route, const std::string& device,
                                  std::uint32_t table) const {
         const auto is_connected = [&](const model::connected_route& one) {
-            return one.network == route.to && one.metric == route.metric && before.name_of(one.link) == device;
+            return one.network == route.to && one.metric == route.metric && before.name_of(one.link) == device &&
+                   (one.source == route.source || route.to.address.is_v6());
         };
         return std::ranges::any_of(before.link_routes(),
                                    [&](const model::link_route& one) {

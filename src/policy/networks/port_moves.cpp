@@ -9,6 +9,7 @@
 
 #include "own_links.hpp"
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/policy/networks/connected_routes.hpp"
 #include "pvcnoded/policy/networks/preferred_sources.hpp"
 
 #include <fmt/format.h>
@@ -29,12 +30,6 @@ std::string listed(const std::vector<std::string>& all) {
         text += (text.empty() ? "" : ", ") + one;
     }
     return text;
-}
-
-// That of the route which the kernel makes with it.
-std::uint32_t metric_of_network(const link_address& one) {
-    constexpr std::uint32_t usual_of_ipv6 = 256;  // IP6_RT_PRIO_ADDRCONF
-    return one.settings.metric == 0 && one.address.address.is_v6() ? usual_of_ipv6 : one.settings.metric;
 }
 
 // In their order.
@@ -83,12 +78,11 @@ private:
     [[nodiscard]] bool is_there_for_a_time(const link_address& one) const;
     [[nodiscard]] link_address as_it_comes(const link_address& one) const;
     void find_routes();
-    [[nodiscard]] bool is_of_address(const model::connected_route& route) const;
+    void find_outliving();
     void sort_routes();
     void sort_own();
     void sort_neighbours();
     [[nodiscard]] model::network_route as_it_comes(const link_route& route) const;
-    void reach_by(const link_address& one);
     [[nodiscard]] bool has_like(int link, const link_route& route) const;
     [[nodiscard]] std::string why_not(const link_route& route) const;
     [[nodiscard]] bool is_made_there(const link_route& route) const;
@@ -106,6 +100,7 @@ private:
     std::vector<link_address> there_;                      // what it has at the end
     std::vector<link_route> over_it_;                      // over the device
     std::vector<link_route> made_there_;                   // of these, what the kernel has over the bridge by itself
+    std::vector<link_route> outliving_;                    // the kernel's own, that it would leave on the device
     std::vector<model::given_neighbour> neighbours_;       // that go
     std::vector<model::given_neighbour> kept_neighbours_;  // that stay: the bridge has another one of their address
     std::vector<host_address> reached_;                    // from the bridge, at its end
@@ -204,12 +199,8 @@ void mover::sort_addresses() {
         }
     }
     sort_own();
-    reached_ = bridge_.own;
-    for (const auto& one : coming_) {
-        reach_by(one);
-    }
-    for (const auto& one : seen_.addresses_of(bridge_index_)) {
-        reach_by(one);
+    for (const auto& one : routes_of_kernel(there_)) {
+        reached_.push_back(one.network);
     }
     for (const auto& one : seen_.connected_routes()) {
         if (one.link == bridge_index_) {
@@ -251,7 +242,8 @@ void mover::sort_own() {
 // One that is there already is what a daemon before this one left.
 model::network_route mover::as_it_comes(const link_route& route) const {
     const auto is_it = [&](const link_route& other) {
-        return other.link == bridge_index_ && other.table == route.table && other.is.is_like(route.is);
+        const bool is_another = route.is.source && route.is.to.address.is_v4() && other.is.source != route.is.source;
+        return other.link == bridge_index_ && other.table == route.table && other.is.is_like(route.is) && !is_another;
     };
     if (const auto found = std::ranges::find_if(seen_.link_routes(), is_it); found != seen_.link_routes().end()) {
         return found->is;
@@ -260,6 +252,16 @@ model::network_route mover::as_it_comes(const link_route& route) const {
     if (is_planted(defect::moved_routes_bare)) {
         coming.settings.clear();
     }
+    const auto is_connected = [&](const model::connected_route& other) {
+        return other.link == bridge_index_ && other.network == route.is.to && other.metric == route.is.metric;
+    };
+    if (route.is.protocol == made_by_kernel && route.table == model::main_table && !route.is.source) {
+        const auto all = seen_.connected_routes();
+        if (const auto found = std::ranges::find_if(all, is_connected); found != all.end()) {
+            coming.source = found->source;
+            return coming;
+        }
+    }
     if (route.is.is_local) {
         return coming;  // no packet takes its source from it
     }
@@ -267,13 +269,6 @@ model::network_route mover::as_it_comes(const link_route& route) const {
         coming.source = source;
     }
     return coming;
-}
-
-// One without a route to its network reaches nobody.
-void mover::reach_by(const link_address& one) {
-    if (one.settings.has_route()) {
-        reached_.push_back({one.peer.value_or(one.address.address), one.address.prefix});
-    }
 }
 
 bool mover::is_reached(const ip::address& gateway) const {
@@ -318,47 +313,54 @@ std::string mover::why_not(const link_route& route) const {
                : "";
 }
 
-// The kernel has it there by itself, with an address of that network.
+// The kernel has it there by itself, with an address of that network. One that names another source is another one.
 bool mover::is_made_there(const link_route& route) const {
-    const auto makes_it = [&](const link_address& one) {
-        return !one.peer && model::connected_network(one.address) == route.is.to &&
-               metric_of_network(one) == route.is.metric && makes_network_route(one, there_);
-    };
     return !route.is.is_by_gateway() && !route.is.is_local && route.table == model::main_table && route.is.tos == 0 &&
-           std::ranges::any_of(there_, makes_it);
-}
-
-// The kernel made it with an address of the device, and takes it away with that; of IPv6 not where another address of
-// that network has none by itself.
-bool mover::is_of_address(const model::connected_route& route) const {
-    const auto all = seen_.addresses_of(device_.index);
-    const auto keeps_it = [&](const link_address& one) {
-        return one.address.address.is_v6() && !one.settings.has_route() && one.address.prefix == route.network.prefix &&
-               is_in(one.address.address, route.network);
-    };
-    return std::ranges::none_of(all, keeps_it) && std::ranges::any_of(all, [&](const link_address& one) {
-               return one.address.prefix == route.network.prefix && metric_of_network(one) == route.metric &&
-                      is_in(one.peer.value_or(one.address.address), route.network) && makes_network_route(one, all);
+           std::ranges::any_of(routes_of_kernel(there_), [&](const model::connected_route& one) {
+               return one.network == route.is.to && one.metric == route.is.metric &&
+                      (!route.is.source || !one.source || one.source == route.is.source);
            });
 }
 
-// Those too that somebody (NetworkManager, say) made as the kernel would, for an address that goes.
+link_route as_link_route(const model::connected_route& one) {
+    const bool is_v4 = one.network.address.is_v4();
+    return {.is = {.to = one.network,
+                   .metric = one.metric,
+                   .source = one.source,
+                   .scope = is_v4 ? model::link_scope : model::universe_scope,
+                   .protocol = made_by_kernel},
+            .link = one.link};
+}
+
+// It would draw what is for the bridge's neighbours to the port. Not while an address of its network stays.
+void mover::find_outliving() {
+    const auto on_device = seen_.addresses_of(device_.index);
+    for (const auto& one : seen_.connected_routes()) {
+        const auto stays = [&](const link_address& address) {
+            return address.address.prefix == one.network.prefix && is_in(address.address.address, one.network) &&
+                   std::ranges::find(going_, address) == going_.end();
+        };
+        if (one.link == device_.index && is_of_kernel(one, on_device) && outlives(one, going_) &&
+            std::ranges::none_of(on_device, stays)) {
+            outliving_.push_back(as_link_route(one));
+        }
+    }
+}
+
+// Those too that somebody (NetworkManager, say) made as the kernel would, for an address that goes: whatever the kernel
+// itself did not make there, and takes away with the address.
 void mover::find_routes() {
+    const auto on_device = seen_.addresses_of(device_.index);
     for (const auto& one : seen_.connected_routes()) {
         const auto is_for = [&](const link_address& address) {
-            return address.address.prefix == one.network.prefix && is_in(address.address.address, one.network);
+            return address.address.prefix == one.network.prefix &&
+                   (is_in(address.address.address, one.network) || is_in(reach_of(address).address, one.network));
         };
-        if (one.link != device_.index || is_of_address(one) || std::ranges::none_of(going_, is_for)) {
-            continue;
+        if (one.link == device_.index && !is_of_kernel(one, on_device) && std::ranges::any_of(going_, is_for)) {
+            over_it_.push_back(as_link_route(one));
         }
-        const bool is_v4 = one.network.address.is_v4();
-        over_it_.push_back({.is = {.to = one.network,
-                                   .metric = one.metric,
-                                   .source = one.source,
-                                   .scope = is_v4 ? model::link_scope : model::universe_scope,
-                                   .protocol = made_by_kernel},
-                            .link = one.link});
     }
+    find_outliving();
     std::ranges::copy_if(seen_.link_routes(), std::back_inserter(over_it_),
                          [&](const link_route& one) { return one.link == device_.index; });
     if (over_it_.size() >= model::link_routes_max) {
@@ -431,6 +433,7 @@ void mover::add_steps() {
     for (auto route = plan_.routes.rbegin(); route != plan_.routes.rend(); ++route) {
         plan_.steps.emplace_back(model::remove_route{route->is, device_.name, route->table, bridge_.name});
     }
+    std::ranges::copy(outliving_, std::back_inserter(made_there_));
     for (const auto& route : made_there_) {
         plan_.steps.emplace_back(model::remove_route{route.is, device_.name, route.table, bridge_.name});
     }

@@ -1,6 +1,7 @@
 #include "pvcnoded/policy/networks/preferred_sources.hpp"
 
 #include "own_links.hpp"
+#include "pvcnoded/policy/networks/connected_routes.hpp"
 
 #include <algorithm>
 
@@ -10,29 +11,6 @@ namespace {
 
 using model::link_address;
 using addresses = std::span<const link_address>;
-
-// What the kernel takes for the network of an address: that of its far end.
-host_address reach_of(const link_address& one) {
-    return {one.peer.value_or(one.address.address), one.address.prefix};
-}
-
-bool is_of_one_network(const link_address& a, const link_address& b) {
-    return a.address.address.is_v4() == b.address.address.is_v4() && a.address.prefix == b.address.prefix &&
-           is_in(reach_of(a).address, reach_of(b));
-}
-
-// Of IPv4 the first of a network is its primary one; no other is chosen.
-std::vector<link_address> primary_ones(addresses all) {
-    std::vector<link_address> primary;
-    for (const auto& one : all) {
-        const bool is_secondary =
-            std::ranges::any_of(primary, [&](const link_address& other) { return is_of_one_network(one, other); });
-        if (one.address.address.is_v4() && !is_secondary) {
-            primary.push_back(one);
-        }
-    }
-    return primary;
-}
 
 // inet_select_addr: one that reaches the gateway, else the first; none of a narrower scope than the route.
 std::optional<ip::address> chosen_v4(addresses all, const std::optional<ip::address>& gateway, std::uint8_t scope) {
@@ -97,14 +75,6 @@ void add_as_kernel(std::vector<link_address>& all, const link_address& one) {
         return other.address.address.is_v4() && (!is_primary || other.scope < one.scope);
     });
     all.insert(before, one);
-}
-
-bool makes_network_route(const link_address& one, addresses all) {
-    const auto is_first = [&] {
-        const auto primary = primary_ones(all);
-        return std::ranges::find(primary, one) != primary.end();
-    };
-    return one.settings.has_route() && (one.address.address.is_v6() || is_first());
 }
 
 std::optional<ip::address> source_to_name(const model::network_route& route, addresses before, addresses after) {

@@ -15,9 +15,6 @@ namespace pvc::policy {
 // The addresses of a link, in the order of the kernel, with another one that somebody adds.
 void add_as_kernel(std::vector<model::link_address>& all, const model::link_address& one);
 
-// The kernel has a route to the network of this one of them: not of an IPv4 address behind another of its network.
-[[nodiscard]] bool makes_network_route(const model::link_address& one, std::span<const model::link_address> all);
-
 // What a route over a link that has `before` is to name as its source on one that has `after`, so that nothing changes.
 // Empty: nothing changes by itself; or it is not there any more; or, of IPv6, the kernel has several to choose from,
 // and looks at each destination.

@@ -149,6 +149,21 @@ toy_kernel host_with_all(const std::string& device) {
     kernel.add_address_with_peer(device, "198.51.100.7/32", "198.51.100.1");
     kernel.add_address(device,
                        {.address = *parse_host_address("10.88.0.8/24"), .settings = {.flags = model::no_prefix_route}});
+    // The second one of each has no route of its own, or one beside.
+    for (const auto* one : {"10.44.0.18/24", "fd44::14/64"}) {
+        kernel.add_address(device,
+                           {.address = *parse_host_address(one), .settings = {.flags = model::no_prefix_route}});
+    }
+    kernel.add_address(device, "10.44.0.19/24");
+    kernel.add_address(device, "fd44::13/64");
+    auto beside = way("10.44.0.0/24", "", 100);
+    beside.protocol = 2;
+    beside.source = *parse_address("10.44.0.18");
+    beside.scope = model::link_scope;
+    auto beside_too = beside;
+    beside_too.source = *parse_address("10.44.0.19");
+    auto beside_six = way("fd44::/64", "", 100);
+    beside_six.protocol = 2;
     auto made = way("10.88.0.0/24", "", 425);
     made.protocol = 2;
     made.source = *parse_address("10.88.0.8");
@@ -159,8 +174,9 @@ toy_kernel host_with_all(const std::string& device) {
     several.ways = {{.gateway = *parse_address("10.0.0.250")}, {.gateway = *parse_address("10.0.0.251")}};
     for (const auto& one :
          {way("192.0.2.1/32"), way("10.77.0.0/16", "192.0.2.1"), way("10.78.0.0/16", "10.0.0.250", 7),
-          way("10.78.0.0/16", "10.0.0.251", 7), way("10.79.0.0/16", "198.51.100.1"), claimed, made, several,
-          way("fd99::/64", "", 100), way("::/0", "fd55::250", 1024), way("fd77::/48", "fd99::1", 5)}) {
+          way("10.78.0.0/16", "10.0.0.251", 7), way("10.79.0.0/16", "198.51.100.1"), claimed, made, several, beside,
+          beside_too, beside_six, way("10.45.0.0/16", "10.44.0.1"), way("fd99::/64", "", 100),
+          way("::/0", "fd55::250", 1024), way("fd77::/48", "fd99::1", 5)}) {
         kernel.add_route(device, {.is = one});
     }
     kernel.add_route(device, {.is = way("0.0.0.0/0", "10.0.0.250"), .table = 100});

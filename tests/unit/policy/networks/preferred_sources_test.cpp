@@ -97,7 +97,7 @@ toy_kernel host_of_addresses(const lines& all) {
     return kernel;
 }
 
-config::node_config all_on_eth0() {
+config::node_config config_on_eth0() {
     auto words = network_words::all_on("eth0");
     words.cluster_mtu = words.storage_mtu = 1500;
     words.gateway = "None";
@@ -109,7 +109,7 @@ TEST(preferred_sources, the_way_out_of_a_host_keeps_its_source) {
     model::network_route out{
         .to = *parse_host_address("0.0.0.0/0"), .gateway = *parse_address("203.0.113.1"), .is_onlink = true};
     kernel.add_route("eth0", {.is = out});
-    settle(kernel, all_on_eth0());
+    settle(kernel, config_on_eth0());
     out.source = *parse_address("203.0.113.7");
     const auto seen = kernel.state();
     ASSERT_EQ(seen.link_routes().size(), 1U);
@@ -119,18 +119,18 @@ TEST(preferred_sources, the_way_out_of_a_host_keeps_its_source) {
 // Who asks for a neighbour does it by the first address of that network.
 TEST(preferred_sources, the_first_address_of_a_network_stays_the_first) {
     auto kernel = host_of_addresses({"10.0.0.9/24", "10.0.0.10/24"});
-    settle(kernel, all_on_eth0());
+    settle(kernel, config_on_eth0());
     EXPECT_EQ(kernel.addresses_of("brcluster"),
               (lines{"10.0.1.2/24", "10.0.2.2/24", "10.0.0.9/24", "10.0.0.10/24", "10.0.0.2/24"}));
     auto own_first = host_of_addresses({"10.0.0.2/24", "10.0.0.9/24"});
-    settle(own_first, all_on_eth0());
+    settle(own_first, config_on_eth0());
     EXPECT_EQ(own_first.addresses_of("brcluster"), (lines{"10.0.0.2/24", "10.0.1.2/24", "10.0.2.2/24", "10.0.0.9/24"}));
 }
 
 // Of what was there the kernel takes the newest first.
 TEST(preferred_sources, addresses_of_ipv6_come_in_their_order) {
     auto kernel = host_of_addresses({"fd55::3/64", "fd55::2/64", "fd55::1/64"});
-    const auto plan = settle(kernel, all_on_eth0());
+    const auto plan = settle(kernel, config_on_eth0());
     EXPECT_NE(steps_of(plan).find("add fd55::1/64 to brcluster\nadd fd55::2/64 to brcluster\n"
                                   "add fd55::3/64 to brcluster\nremove fd55::3/64 from eth0\n"),
               std::string::npos)

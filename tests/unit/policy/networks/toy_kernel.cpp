@@ -22,7 +22,6 @@ bool is_in(const ip::address& address, const host_address& network) {
 constexpr int usual_mtu = 1500;
 constexpr int smallest_link_mtu = 68;
 constexpr int header_of_vxlan = 50;
-constexpr std::uint32_t metric_of_ipv6 = 256;
 }  // namespace
 
 model::network_link* toy_kernel::find(const std::string& name) {
@@ -125,99 +124,6 @@ void toy_kernel::remove(const std::string& name) {
     if (const auto* link = find(name)) {
         drop(link->index);
     }
-}
-
-// Of IPv4 such a one has no route to its network.
-bool toy_kernel::is_behind_another(const model::link_address& which) const {
-    const auto end = std::ranges::find(addresses_, which);
-    return which.address.address.is_v4() && !which.peer &&
-           std::any_of(addresses_.begin(), end, [&](const model::link_address& one) {
-               return one.link == which.link && !one.peer && one.address.prefix == which.address.prefix &&
-                      is_in(one.address.address, which.address);
-           });
-}
-
-bool toy_kernel::reaches(const model::network_link& link, const ip::address& gateway) const {
-    return (gateway.is_v6() && gateway.to_v6().is_link_local()) ||
-           std::ranges::any_of(
-               addresses_,
-               [&](const auto& has) {
-                   const auto network = model::connected_network(has.address);
-                   return has.link == link.index && has.settings.has_route() && !is_behind_another(has) &&
-                          is_in(gateway, {has.peer.value_or(has.address.address), has.address.prefix}) &&
-                          (!network ||
-                           std::ranges::find(lost_, model::connected_route{link.index, *network}) == lost_.end());
-               }) ||
-           std::ranges::any_of(routes_, [&](const auto& route) {
-               return route.link == link.index && !route.is.is_by_gateway() && !route.is.is_local &&
-                      is_in(gateway, route.is.to);
-           });
-}
-
-std::string toy_kernel::add_route(const model::network_link* link, const model::network_route& wanted,
-                                  std::uint32_t table, const model::network_link* from) {
-    if (link == nullptr || !link->is_up) {
-        return "device not there or down";
-    }
-    constexpr std::uint8_t of_kernel = 2;
-    if (wanted.is_local && wanted.protocol == of_kernel) {
-        for (auto& one : addresses_) {
-            one.is_taken = one.is_taken || (one.link == link->index && one.address.address == wanted.to.address);
-        }
-        return "";
-    }
-    const model::link_route added{.is = wanted, .link = link->index, .table = table};
-    const auto is_it = [&](const auto& one) {
-        return one.link == link->index && one.network == wanted.to && one.metric == wanted.metric;
-    };
-    if (is_connected(added)) {
-        std::erase(lost_, model::connected_route{link->index, wanted.to});
-        if (std::ranges::any_of(connected_routes(), is_it)) {
-            return "";
-        }
-    }
-    const bool is_moving = std::ranges::any_of(routes_, [&](const model::link_route& one) {
-        return from != nullptr && one.link == from->index && one.table == table && one.is.is_like(wanted);
-    });
-    const auto is_beside = [&](const model::link_route& there) {
-        return is_moving && there.link != from->index && there.link != link->index && there.table == table &&
-               there.is.to == wanted.to && there.is.metric == wanted.metric;
-    };
-    const bool has_beside = std::ranges::any_of(routes_, is_beside);
-    for (const auto& there : routes_) {
-        // Several of one metric on that device go one after the other, and beside those over others.
-        const bool is_like = there.link == link->index && there.is.is_like(wanted);
-        const bool is_twin =
-            is_moving && (there.link != link->index || ((!wanted.is_merged() || has_beside) && !is_like));
-        if (there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric && !is_twin) {
-            return there.link == link->index && there.is.gateway == wanted.gateway ? "" : "another route is there";
-        }
-    }
-    if (wanted.gateway && !wanted.is_onlink && !reaches(*link, *wanted.gateway)) {
-        return "network is unreachable";
-    }
-    const auto has_it = [&](const auto& has) { return has.address.address == wanted.source; };
-    if (wanted.source && std::ranges::none_of(addresses_, has_it)) {
-        return "invalid source";
-    }
-    if (wanted.is_merged() && from != nullptr && !has_beside) {
-        std::erase_if(routes_, [&](const auto& there) {
-            return there.link == from->index && there.table == table && there.is.is_like(wanted);
-        });
-    }
-    const auto is_of_place = [&](const model::link_route& there) {
-        return there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric;
-    };
-    const auto first = std::ranges::find_if(routes_, is_of_place);
-    const bool comes_first =
-        has_beside && wanted.to.address.is_v4() && first->link == from->index && first->is.is_like(wanted);
-    routes_.insert(comes_first ? first : routes_.end(), added);
-    return "";
-}
-
-bool toy_kernel::is_connected(const model::link_route& route) {
-    constexpr std::uint8_t of_kernel = 2;
-    return route.is.protocol == of_kernel && !route.is.is_by_gateway() && route.table == model::main_table;
 }
 
 struct toy_kernel::applying {
@@ -401,19 +307,15 @@ struct toy_kernel::applying {
                                          .peer = one.peer,
                                          .lifetime = lifetime,
                                          .settings = one.settings});
+            if (const auto network = model::connected_network(one.address)) {
+                std::erase(kernel.lost_, model::connected_route{link->index, *network});
+            }
         }
         return "";
     }
     std::string operator()(const model::remove_address& one) const {
-        const auto* link = kernel.find(one.device);
-        std::erase_if(kernel.addresses_, [&](const auto& has) {
-            return link != nullptr && has.link == link->index && has.address == one.address && has.peer == one.peer;
-        });
-        if (link != nullptr && std::ranges::none_of(kernel.addresses_, [&](const auto& has) {
-                return has.link == link->index && has.address.address.is_v4();
-            })) {
-            std::erase_if(kernel.routes_,
-                          [&](const auto& route) { return route.link == link->index && route.is.to.address.is_v4(); });
+        if (const auto* link = kernel.find(one.device)) {
+            kernel.remove_address(link->index, one);
         }
         return "";
     }
@@ -431,9 +333,12 @@ struct toy_kernel::applying {
     }
     std::string operator()(const model::remove_route& one) const {
         const auto* link = kernel.find(one.device);
-        std::erase_if(kernel.routes_, [&](const auto& route) {
+        const auto erased = std::erase_if(kernel.routes_, [&](const auto& route) {
             return link != nullptr && route.is == one.route && route.link == link->index && route.table == one.table;
         });
+        if (link != nullptr && erased == 0 && is_connected({.is = one.route, .table = one.table})) {
+            kernel.lost_.push_back({link->index, one.route.to});
+        }
         return "";
     }
     std::string operator()(const model::add_neighbour& one) const {
@@ -497,39 +402,6 @@ model::network_state toy_kernel::state() const {
     auto of_links = routes_;
     std::erase_if(of_links, is_connected);
     return {std::move(links), addresses_, std::move(defaults), std::move(of_links), connected_routes(), neighbours_};
-}
-
-std::vector<model::connected_route> toy_kernel::connected_routes() const {
-    std::vector<model::connected_route> all;
-    for (const auto& one : addresses_) {
-        const auto network = model::connected_network(one.address);
-        const auto is_its = [&](const auto& named) { return named.second.index == one.link && named.second.is_up; };
-        if (network && one.settings.has_route() && !is_behind_another(one) && std::ranges::any_of(links_, is_its) &&
-            std::ranges::find(lost_, model::connected_route{one.link, *network}) == lost_.end()) {
-            all.push_back(
-                {one.link, *network,
-                 one.settings.metric == 0 && one.address.address.is_v6() ? metric_of_ipv6 : one.settings.metric});
-        }
-    }
-    for (const auto& one : routes_) {
-        if (is_connected(one)) {
-            all.push_back({one.link, one.is.to, one.is.metric, one.is.source});
-        }
-    }
-    return all;
-}
-
-void toy_kernel::flush_local_routes() {
-    for (auto& one : addresses_) {
-        one.is_taken = false;
-    }
-}
-
-void toy_kernel::flush_routes() {
-    routes_.clear();
-    for (const auto& one : connected_routes()) {
-        lost_.push_back({one.link, one.network});
-    }
 }
 
 const model::network_link& toy_kernel::link(const std::string& name) const {

@@ -56,11 +56,13 @@ private:
     int next_index_ = 1;
     std::map<std::string, model::network_link> links_;
     std::vector<model::link_address> addresses_;
-    [[nodiscard]] bool is_behind_another(const model::link_address& which) const;
     [[nodiscard]] bool reaches(const model::network_link& link, const ip::address& gateway) const;
     std::string add_route(const model::network_link* link, const model::network_route& wanted,
                           std::uint32_t table = model::main_table, const model::network_link* from = nullptr);
     [[nodiscard]] static bool is_connected(const model::link_route& route);
+    // Of IPv4 the first of a network on its link has the others behind it.
+    [[nodiscard]] bool is_secondary(const model::link_address& one) const;
+    void remove_address(int link, const model::remove_address& which);
 
     [[nodiscard]] std::vector<model::connected_route> connected_routes() const;
 
