@@ -354,7 +354,9 @@ result<kernel_requests::found_routes> change_work::routes_like(const model::netw
 result<bool> change_work::has(int link, model::network_route route, std::uint32_t table) {
     PVC_TRY(const auto routes, routes_like(route));
     const auto is_it = [&](const model::connected_route& there) {
-        return there.link == link && there.network == route.to && there.metric == route.metric;
+        // Of IPv4 there are several of one metric, each with its own source.
+        return there.link == link && there.network == route.to && there.metric == route.metric &&
+               (there.source == route.source || route.to.address.is_v6());
     };
     if (route.protocol == RTPROT_KERNEL && std::ranges::any_of(routes.connected, is_it)) {
         return true;

@@ -186,6 +186,69 @@ TYPED_TEST(network_moves, a_route_in_the_name_of_the_kernel) {
     });
 }
 
+// The kernel makes none for a secondary address, also where the primary one has none (noprefixroute); of one place
+// there may be several, each with its own source. Of IPv6 the kernel leaves its own where one without a route is
+// beside.
+TYPED_TEST(network_moves, routes_to_the_network_of_two_addresses) {
+    this->bench.run([this]() -> awaitable<void> {
+        const auto bare = [](const std::string& device, std::string_view which) {
+            return add_address{.device = device, .address = at(which), .settings = {.flags = no_prefix_route}};
+        };
+        const auto of_network = [this](std::string device, std::string_view network) -> awaitable<std::string> {
+            const auto seen = co_await this->look();
+            std::string text;
+            for (const auto& one : seen.connected_routes()) {
+                if (one.network == at(network) && seen.name_of(one.link) == device) {
+                    text += std::to_string(one.metric) + (one.source ? " " + one.source->to_string() : "") + "\n";
+                }
+            }
+            co_return text;
+        };
+        auto route = way_to("10.0.1.0/24", {}, 425);
+        route.protocol = 2;  // RTPROT_KERNEL
+        route.source = address("10.0.1.1");
+        auto second = route;
+        second.source = address("10.0.1.2");
+        for (const std::string device : {"eth0", "eth1"}) {
+            co_await this->plug_in_up(device);
+            co_await this->done(bare(device, "10.0.1.1/24"));
+            co_await this->done(add_address{device, at("10.0.1.2/24")});
+            const auto none = co_await of_network(device, "10.0.1.0/24");
+            EXPECT_EQ(none, "") << device;
+        }
+        co_await this->fails(add_route{way_to("10.9.0.0/16", "10.0.1.250"), "eth0"}, errc::refused);
+        this->bench.append_route("eth0", route);
+        this->bench.append_route("eth0", second);
+        for (const auto& one : {route, second}) {
+            co_await this->done(add_route{one, "eth1", main_table, "eth0"});
+        }
+        const std::string both = "425 10.0.1.1\n425 10.0.1.2\n";
+        auto there = co_await of_network("eth1", "10.0.1.0/24");
+        EXPECT_EQ(there, both);
+        for (const auto& one : {second, route}) {
+            co_await this->done(remove_route{one, "eth0", main_table, "eth1"});
+        }
+        const auto left = co_await of_network("eth0", "10.0.1.0/24");
+        there = co_await of_network("eth1", "10.0.1.0/24");
+        EXPECT_EQ(left + there, both);
+
+        for (const bool is_removed : {false, true}) {
+            co_await this->done(add_address{"eth0", at("fd44::13/64")});
+            co_await this->done(bare("eth0", "fd44::14/64"));
+            auto of_six = way_to("fd44::/64", {}, 256);
+            of_six.protocol = 2;
+            if (is_removed) {
+                co_await this->done(remove_route{of_six, "eth0", main_table, "eth1"});
+            }
+            co_await this->done(remove_address{"eth0", at("fd44::13/64")});
+            co_await this->done(remove_address{"eth0", at("fd44::14/64")});
+            const auto rest = co_await of_network("eth0", "fd44::/64");
+            EXPECT_EQ(rest, is_removed ? "" : "256\n");
+            co_await this->done(remove_route{of_six, "eth0"});
+        }
+    });
+}
+
 TYPED_TEST(network_moves, neighbours_that_somebody_entered) {
     this->bench.run([this]() -> awaitable<void> {
         co_await this->two_that_are_alike();

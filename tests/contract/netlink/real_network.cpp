@@ -65,8 +65,9 @@ void real_network::flush_routes() {
 }
 
 void real_network::append_route(const std::string& device, const model::network_route& route) {
-    ip_command(fmt::format("route append {}{} dev {} metric {}", route.to.text(),
-                           route.gateway ? " via " + route.gateway->to_string() : "", device, route.metric));
+    ip_command(fmt::format("route append {}{} dev {} metric {} proto {}{}", route.to.text(),
+                           route.gateway ? " via " + route.gateway->to_string() : "", device, route.metric,
+                           route.protocol, route.source ? " src " + route.source->to_string() : ""));
 }
 
 void ip_command(const std::string& words) {

@@ -409,6 +409,40 @@ def ways_stay(lab):
     check('dev ens8' in node.enter('ip', 'route', 'get', '10.88.0.50'), 'the way of the smaller metric')
 
 
+@scenario('networking.md 3.1: routes of programs to the networks of their addresses move, also where a plain address is beside', limit=90)
+def ways_of_programs_stay(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4',)))
+    node.power_on()
+    # The primary address of each network of IPv4 has noprefixroute, so that the kernel makes no route for the second one.
+    for words in ('link set ens4 up', 'address add 10.255.0.48/24 dev ens4 valid_lft 3000 preferred_lft 2000 noprefixroute',
+                  'route add 10.255.0.0/24 dev ens4 proto kernel scope link src 10.255.0.48 metric 1024',
+                  'route add 10.46.0.0/16 via 10.255.0.250 dev ens4 proto dhcp src 10.255.0.48 metric 1024', f'address add {node.address}/24 dev ens4',
+                  'address add 10.44.0.18/24 dev ens4 noprefixroute', 'route add 10.44.0.0/24 dev ens4 proto kernel scope link src 10.44.0.18 metric 100',
+                  'address add 10.44.0.19/24 dev ens4', 'route append 10.44.0.0/24 dev ens4 proto kernel scope link src 10.44.0.19 metric 100',
+                  # Two of one metric, which differ by their source alone; and two of somebody's on the link.
+                  'route add 10.47.0.0/16 via 10.44.0.1 dev ens4 src 10.44.0.18 metric 5', 'route append 10.47.0.0/16 via 10.44.0.1 dev ens4 src 10.44.0.19 metric 5',
+                  'route add 10.48.0.0/16 dev ens4 src 10.44.0.19 metric 5', 'route append 10.48.0.0/16 dev ens4 src 10.44.0.18 metric 5',
+                  '-6 address add fd44::13/64 dev ens4 nodad', '-6 address add fd44::14/64 dev ens4 noprefixroute nodad',
+                  '-6 route add fd44::/64 dev ens4 proto kernel metric 100'):
+        node.enter('ip', *words.split())
+    start(lab, node)
+    soon(lab, node, lambda view: view.ports('brcluster') == ['ens4'], 'the port')
+    routes = node.enter('ip', 'route') + node.enter('ip', '-6', 'route')
+    for words in ('10.255.0.0/24 dev brcluster proto kernel scope link src 10.255.0.48 metric 1024',
+                  '10.46.0.0/16 via 10.255.0.250 dev brcluster proto dhcp src 10.255.0.48 metric 1024',
+                  '10.44.0.0/24 dev brcluster proto kernel scope link src 10.44.0.18 metric 100',
+                  '10.44.0.0/24 dev brcluster proto kernel scope link src 10.44.0.19 metric 100',
+                  '10.47.0.0/16 via 10.44.0.1 dev brcluster src 10.44.0.18 metric 5', '10.47.0.0/16 via 10.44.0.1 dev brcluster src 10.44.0.19 metric 5',
+                  '10.48.0.0/16 dev brcluster scope link src 10.44.0.19 metric 5', '10.48.0.0/16 dev brcluster scope link src 10.44.0.18 metric 5',
+                  'fd44::/64 dev brcluster proto kernel metric 100', 'fd44::/64 dev brcluster proto kernel metric 256'):
+        check(words in routes, f'{words}: {routes}')
+    check('10.' not in node.enter('ip', 'route', 'show', 'dev', 'ens4'), node.enter('ip', 'route', 'show', 'dev', 'ens4'))
+    check('fd44' not in node.enter('ip', '-6', 'route', 'show', 'dev', 'ens4'), node.enter('ip', '-6', 'route', 'show', 'dev', 'ens4'))
+    for address in ('10.44.0.77', 'fd44::77'):
+        check('dev brcluster' in node.enter('ip', 'route', 'get', address), f'the way to {address}')
+
+
 @scenario('README ruling 81: a host whose way out is by an advertisement, over a bridge with a card and a machine', limit=60)
 def advertised_over_a_bridge(lab):
     lab.zookeeper()

@@ -472,9 +472,13 @@ struct sim_kernel::applying {
     }
     result<void> operator()(const model::remove_route& one) const {
         if (const auto* which = kernel.find(one.device)) {
-            std::erase_if(kernel.routes_, [&](const route_entry& route) {
+            const auto erased = std::erase_if(kernel.routes_, [&](const route_entry& route) {
                 return route.is.is == one.route && route.is.link == which->is.index && route.is.table == one.table;
             });
+            if (erased == 0 && is_connected({.is = one.route, .table = one.table}) &&
+                kernel.is_of_address(*which, one.route)) {
+                kernel.lost_.push_back({which->is.index, one.route.to});
+            }
         }
         return {};
     }

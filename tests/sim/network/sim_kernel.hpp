@@ -164,6 +164,8 @@ private:
     // sim_kernel_addresses.cpp
     result<void> add_address(device& to, const model::add_address& wanted);
     void remove_address(device& from, const host_address& which, const std::optional<ip::address>& peer);
+    void keep_connected(const device& of, const model::link_address& gone,
+                        const std::vector<model::connected_route>& before);
     void add_own_addresses(device& to);
     void drop_v6(device& of);
     void drop_routes(int link, bool is_v6);
@@ -178,6 +180,8 @@ private:
     [[nodiscard]] bool is_lost(int link, const host_address& network) const;
     void forget_lost(int link);
     [[nodiscard]] std::vector<model::connected_route> connected_routes() const;
+
+    // sim_kernel_routers.cpp
     void sysctls_have_changed();
     void follow_sysctls(device& which);
 

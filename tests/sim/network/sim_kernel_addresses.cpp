@@ -9,8 +9,8 @@ namespace pvc::sim {
 
 namespace {
 
-constexpr std::uint32_t metric_of_ipv6 = 1024;
 constexpr std::uint32_t metric_of_address = 256;  // of IPv6
+constexpr std::uint8_t kernels = 2;               // RTPROT_KERNEL
 constexpr model::address_lifetime leased{86400, 86400};
 
 ip::network_v4 network_of_v4(const host_address& which) {
@@ -133,9 +133,12 @@ void sim_kernel::remove_address(device& from, const host_address& which, const s
         return;
     }
     const bool was_primary = !found->is_secondary;
+    const auto gone = found->is;
+    const auto before = connected_routes();
     all.erase(found);
     drop_source(from.is.index, which.address);
     if (which.address.is_v6()) {
+        keep_connected(from, gone, before);
         return;
     }
     const auto network = network_of_v4(which);
@@ -146,12 +149,33 @@ void sim_kernel::remove_address(device& from, const host_address& which, const s
                         sysctls_.of(from.is.name, sysctl_family::v4, "promote_secondaries") != 0)) {
         if (const auto next = std::ranges::find_if(all, is_of_network); next != all.end()) {
             next->is_secondary = false;
+            if (const auto connected = model::connected_network(next->is.address);
+                connected && next->is.settings.has_route()) {
+                std::erase(lost_, model::connected_route{from.is.index, *connected});
+            }
         }
     } else if (was_primary) {
         std::erase_if(all, is_of_network);
     }
     if (all.empty()) {
         drop_routes(from.is.index, false);
+    }
+}
+
+// The kernel takes the route to the network of one away that was there for good, and the last of it: not while one is
+// there that has no route of its own. That of one for a time would end by itself.
+void sim_kernel::keep_connected(const device& of, const model::link_address& gone,
+                                const std::vector<model::connected_route>& before) {
+    const bool has_other = std::ranges::any_of(of.v6, [&](const address_entry& one) {
+        return one.is.address.prefix == gone.address.prefix && is_within(one.is.address.address, gone.address);
+    });
+    const auto after = connected_routes();
+    for (const auto& one : before) {
+        const bool is_gone = std::ranges::find(after, one) == after.end();
+        if (is_gone && (has_other || !gone.is_permanent)) {
+            routes_.push_back(
+                {.is = {.is = {.to = one.network, .metric = one.metric, .protocol = kernels}, .link = of.is.index}});
+        }
     }
 }
 
@@ -269,7 +293,7 @@ void sim_kernel::flush_local_routes() {
 bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
     const auto is_inside_of = [&](const address_entry& one) {
         if (const auto network = model::connected_network(one.is.address);
-            (network && is_lost(over.is.index, *network)) || !one.is.settings.has_route()) {
+            (network && is_lost(over.is.index, *network)) || !one.is.settings.has_route() || one.is_secondary) {
             return false;
         }
         return is_within(gateway, {one.is.peer.value_or(one.is.address.address), one.is.address.prefix});
@@ -288,7 +312,8 @@ bool sim_kernel::is_of_address(const device& over, const model::network_route& r
     const auto usual = route.to.address.is_v6() ? metric_of_address : 0;
     return std::ranges::any_of(all, [&](const address_entry& one) {
         const auto metric = one.is.settings.metric == 0 ? usual : one.is.settings.metric;
-        return has_network_route(one.is) && !one.is_secondary && metric == route.metric &&
+        const bool is_others = route.source && route.to.address.is_v4() && one.is.address.address != route.source;
+        return has_network_route(one.is) && !one.is_secondary && metric == route.metric && !is_others &&
                model::connected_network(one.is.address) == route.to;
     });
 }
@@ -366,8 +391,7 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     if (moves_from == over.is.name) {
         return put_back({.is = wanted, .link = over.is.index, .table = table}, over);
     }
-    constexpr std::uint8_t of_kernel = 2;
-    if (wanted.is_local && wanted.protocol == of_kernel) {
+    if (wanted.is_local && wanted.protocol == kernels) {
         for (auto& entry : over.v4) {
             entry.is.is_taken = entry.is.is_taken || entry.is.address.address == wanted.to.address;
         }
@@ -451,57 +475,6 @@ void sim_kernel::add_route(const std::string& device, const model::link_route& w
     }
 }
 
-void sim_kernel::advertise(const std::string& device, const ip::network_v6& prefix) {
-    auto* which = find(device);
-    if (which == nullptr || !which->is.is_running || !which->has_v6 || which->is_v6_off) {
-        return;
-    }
-    const int accepts = sysctls_.of(device, sysctl_family::v6, "accept_ra");
-    if (accepts == 0 || (accepts == 1 && which->is_forwarding_v6)) {
-        return;
-    }
-    const auto router = ip::address(*parse_address_v6("fe80::ff"));
-    const model::link_route wanted{.is = {.to = {ip::address_v6(), 0}, .gateway = router, .metric = metric_of_ipv6},
-                                   .link = which->is.index};
-    const bool has_route = std::ranges::any_of(routes_, [&](const route_entry& one) { return one.is == wanted; });
-    if (!has_route) {
-        routes_.push_back({.is = wanted, .is_advertised = true});
-    }
-    auto bytes = prefix.canonical().address().to_bytes();
-    bytes.back() = static_cast<unsigned char>(which->is.index);
-    const host_address own{ip::address_v6(bytes), 64};
-    const bool has_address =
-        std::ranges::any_of(which->v6, [&](const address_entry& one) { return one.is.address == own; });
-    if (sysctls_.of(device, sysctl_family::v6, "autoconf") != 0 && !has_address) {
-        which->v6.insert(which->v6.begin(),
-                         {.is = {.link = which->is.index, .address = own, .is_permanent = false, .lifetime = leased}});
-    }
-    settle();
-}
-
-void sim_kernel::sysctls_have_changed() {
-    for (auto& [index, one] : devices_) {
-        follow_sysctls(one);
-    }
-}
-
-void sim_kernel::follow_sysctls(device& which) {
-    const auto value = [&](std::string_view name) { return sysctls_.of(which.is.name, sysctl_family::v6, name); };
-    const bool is_off = value("disable_ipv6") != 0;
-    const bool was_off = std::exchange(which.is_v6_off, is_off);
-    if (is_off && !was_off) {
-        drop_v6(which);
-    } else if (was_off && !is_off && which.is.is_running) {
-        add_own_addresses(which);
-    }
-    const bool is_forwarding = value("forwarding") != 0;
-    const bool was_forwarding = std::exchange(which.is_forwarding_v6, is_forwarding);
-    if (is_forwarding && !was_forwarding && value("accept_ra") != 2) {
-        std::erase_if(routes_,
-                      [&](const route_entry& route) { return route.is_advertised && route.is.link == which.is.index; });
-    }
-}
-
 void sim_kernel::add(const std::string& device, const host_address& which) {
     ignore(apply(model::add_address{device, which}), "it cannot be, as it says");
 }
@@ -548,13 +521,6 @@ bool sim_kernel::answers(const ip::address& which) const {
         const auto& all = which.is_v6() ? device.second.v6 : device.second.v4;
         return std::ranges::any_of(all, [&](const address_entry& one) { return one.is.address.address == which; });
     });
-}
-
-bool sim_kernel::has_advertised_route(const std::string& device) const {
-    const auto* which = find(device);
-    return which != nullptr && std::ranges::any_of(routes_, [&](const route_entry& one) {
-               return one.is_advertised && one.is.link == which->is.index;
-           });
 }
 
 std::string sim_kernel::text() const {

@@ -44,6 +44,7 @@ public:
             some(4, &further_drawing::draw_vlan_above);
         }
         some(2, &further_drawing::draw_named_by_networkd);
+        some(4, &further_drawing::draw_several);
     }
 
 private:
@@ -283,6 +284,40 @@ private:
             host_.networks.push_back({.vni = vni, .is_managed = false, .is_refused = true});
         }
         kind("VLANs above the device of bridged networks, by name alone");
+    }
+
+    // As NetworkManager gives the first of them, and a script the second: the kernel makes no route for that, of IPv4.
+    void draw_several() {
+        if (!host_.has_upstream_port) {
+            return;
+        }
+        constexpr std::uint8_t of_kernel = 2;
+        const auto give = [&](std::string_view which, bool has_route) {
+            address(host_.upstream, which);
+            host_.addresses.back().settings.flags = has_route ? 0 : model::no_prefix_route;
+        };
+        const auto way = [&](std::string_view to, std::string_view source) {
+            const auto where = *parse_host_address(to);
+            const bool is_v4 = where.address.is_v4();
+            host_.routes.push_back({host_.upstream,
+                                    {.to = where,
+                                     .metric = 100,
+                                     .source = is_v4 ? std::optional(*parse_address(source)) : std::nullopt,
+                                     .scope = is_v4 ? model::link_scope : model::universe_scope,
+                                     .protocol = of_kernel}});
+        };
+        const bool is_first = has(4);
+        for (const bool has_route : {!is_first, is_first}) {
+            give(has_route ? "172.27.5.2/16" : "172.27.5.1/16", has_route);
+            give(has_route ? "fd57:5::2/64" : "fd57:5::1/64", has_route);
+        }
+        way("172.27.0.0/16", "172.27.5.1");
+        if (has(4)) {
+            way("172.27.0.0/16", "172.27.5.2");
+        }
+        way("fd57:5::/64", {});
+        route(host_.upstream, "10.94.0.0/16", "172.27.0.1", 0);
+        kind("several addresses of one network, with and without a route, on a device that becomes a port");
     }
 
     static constexpr int mtu_of_held = 1450;
