@@ -294,7 +294,7 @@ def primary_leaves(lab):
     ping.stop()
 
 
-@scenario('networking.md 6: routes of an operator over a bridge that has nothing but an address of the primary outlive hand-overs and a kill', limit=120)
+@scenario('networking.md 6: routes of an operator over a bridge that has nothing but an address of the primary outlive hand-overs and kills', limit=180)
 def routes_of_an_operator(lab):
     lab.zookeeper()
     network.create(lab.client, 1001, **network.managed(1), ip6='fd00:1::/64', gateway6='fd00:1::1')
@@ -329,6 +329,22 @@ def routes_of_an_operator(lab):
         hand_over(lab, primary, nodes)
         soon(lab, primary, lambda view: view.on('vmbr1001') == ['10.1.1.1/24', 'fd00:1::1/64'], 'both gateways again')
         lab.wait(lambda: all(there(words) for words in staying | waiting) and source(), 10, 'all routes are there again')
+    # Killed as the primary: the start takes the gateways away before it knows the networks.
+    lab.wait(lambda: program.read_file(primary.run_path('pvc', 'client-bridges')).count('route vmbr1001 ') == 5, 10, 'all are on record')
+    primary.daemon.kill()
+    primary.daemon.wait(20)
+    lab.set(KEY, other.short)
+    goes = AddressMonitor(primary)
+    primary.start()
+    for address in ('10.1.1.1/24', 'fd00:1::1/64'):
+        lab.wait(lambda address=address: goes.first('remove', address), 25, f'{address} goes with the start')
+    equal({words for words in staying | waiting if there(words)}, staying, 'routes after the start')
+    check(not source(), 'the IPv6 route has no source after the start')
+    lab.await_state(primary, 'run', 25)
+    # The session of the killed one must have ended first.
+    lab.wait(lambda: primaries(lab, nodes) == [other], 60, 'the other one takes over')
+    hand_over(lab, primary, nodes)
+    lab.wait(lambda: all(there(words) for words in staying | waiting) and source(), 10, 'all routes are there again after a start')
     # Its link-local address, and that it routes, come back too.
     primary.enter('ip', '-6', 'address', 'flush', 'dev', 'vmbr1001', 'scope', 'link')
     primary.enter('sysctl', '-qw', 'net.ipv6.conf.vmbr1001.forwarding=0')
