@@ -81,9 +81,9 @@ recorded_links links_of_record(services::host& host, const config::node_config& 
 }
 
 // What a start decides before ZooKeeper is read (networking.md 6 "Stale addresses").
-policy::leftover_lines leftovers_of(const config::node_config& config, const model::network_state& seen,
-                                    services::host& host, const recorded_links& own, const policy::whose_links* whose,
-                                    boot_time now, host_comparison& out) {
+policy::leftover_lines leftovers_of(const config::node_config& config, services::host& host,
+                                    std::span<const policy::placed_address> found, boot_time now,
+                                    host_comparison& out) {
     const auto boot_id = host.facts().boot_id;
     const auto text = read_record(host, core::heartbeat_note_path(config), out);
     const auto noted = core::role_of_note(text ? core::parse_heartbeat_note(*text) : std::nullopt, boot_id, now);
@@ -91,7 +91,7 @@ policy::leftover_lines leftovers_of(const config::node_config& config, const mod
     view.was_primary = noted.was_primary;
     view.heartbeat_age = noted.beat ? std::optional<duration>(now - *noted.beat) : std::nullopt;
     view.times = {config.keepalive_interval, config.fence_intervals, config.suicide_intervals};
-    return policy::describe_leftovers(view, policy::found_of_primary(config, seen, own.bridges, whose));
+    return policy::describe_leftovers(view, found);
 }
 
 // The host's own rules in the table of client networks: what static files made in this boot is none of them.
@@ -189,8 +189,10 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
         whose.named = std::move(names.named.names);
         whose.masters = std::move(names.named.masters);
     });
-    auto leftovers =
-        leftovers_of(config, *seen, host, own, are_names_known ? &whose : nullptr, loop.clock().boot_now(), out);
+    const auto found = policy::found_of_primary(config, *seen, own.bridges, are_names_known ? &whose : nullptr);
+    auto leftovers = leftovers_of(config, host, found, loop.clock().boot_now(), out);
+    auto leaving = policy::describe_leaving(config, found, *seen);
+    std::ranges::copy(leaving.lost, std::back_inserter(out.warnings));
     std::ranges::move(leftovers.changes, std::back_inserter(out.lines));
     if (const auto others = replaced_rules(config, host, filter); !others.empty()) {
         out.lines.push_back("firewall: would replace all of table inet filter, which has " + others +
@@ -216,6 +218,7 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
     if (!leftovers.condition.empty()) {
         out.lines.push_back(std::move(leftovers.condition));
     }
+    std::ranges::copy(leaving.waiting, std::back_inserter(out.lines));
     std::ranges::move(policy::describe_sweep(config, *seen, own.bridges, whose, are_names_known),
                       std::back_inserter(out.lines));
     return out;

@@ -341,6 +341,9 @@ result<kernel_requests::found_routes> kernel_requests::dump_routes(int family, s
         if (one.type != RTM_NEWROUTE || !one.body.starts_with(static_cast<char>(family))) {
             return {};
         }
+        if (const auto head = read_as<rtmsg>(one.body); head && head->rtm_type == RTN_LOCAL) {
+            return {};  // local_routes() has these
+        }
         const bool is_default = is_default_route(one.body);
         if (is_default) {
             PVC_TRY(auto defaults, parse_default_route(one.body));

@@ -491,7 +491,8 @@ std::string dump_link_routes_message(int family) {
     builder made(RTM_GETROUTE, dumps);
     auto& head = made.header<rtmsg>();
     head.rtm_family = static_cast<std::uint8_t>(family);
-    head.rtm_type = RTN_UNICAST;  // not those of the machine's own addresses
+    // Not those of the machine's own addresses; of IPv4 there are others that an address takes along (blackhole, …).
+    head.rtm_type = family == AF_INET ? RTN_UNSPEC : RTN_UNICAST;
     return made.text();
 }
 

@@ -486,6 +486,21 @@ std::optional<int> link_of_route(std::string_view body) {
     return std::nullopt;
 }
 
+namespace {
+
+// Empty: it leads somewhere.
+std::string_view word_of_nowhere(std::uint8_t type) {
+    switch (type) {
+        case RTN_BLACKHOLE: return "blackhole";
+        case RTN_UNREACHABLE: return "unreachable";
+        case RTN_PROHIBIT: return "prohibit";
+        case RTN_THROW: return "throw";
+        default: return {};
+    }
+}
+
+}  // namespace
+
 result<std::vector<model::link_route>> parse_link_routes(std::string_view body) {
     const auto head = read_as<rtmsg>(body);
     if (!head) {
@@ -494,7 +509,9 @@ result<std::vector<model::link_route>> parse_link_routes(std::string_view body) 
     std::vector<model::link_route> found;
     const bool is_v4 = head->rtm_family == AF_INET;
     const bool is_local = head->rtm_type == RTN_LOCAL;
-    const bool is_somebodys = (is_v4 || head->rtm_family == AF_INET6) && (is_local || head->rtm_type == RTN_UNICAST) &&
+    const auto nowhere = is_v4 ? word_of_nowhere(head->rtm_type) : std::string_view();
+    const bool is_somebodys = (is_v4 || head->rtm_family == AF_INET6) &&
+                              (is_local || head->rtm_type == RTN_UNICAST || !nowhere.empty()) &&
                               (head->rtm_flags & RTM_F_CLONED) == 0 && head->rtm_protocol != RTPROT_KERNEL &&
                               head->rtm_protocol != RTPROT_REDIRECT && head->rtm_protocol != RTPROT_RA;
     if (!is_somebodys) {
@@ -519,6 +536,10 @@ result<std::vector<model::link_route>> parse_link_routes(std::string_view body) 
     route.is.is_local = is_local;
     route.table = parts.table;
     route.more = head->rtm_src_len != 0 ? "it is for packets of one source" : parts.more;
+    if (!nowhere.empty()) {
+        route.more = fmt::format("it is of the type {}", nowhere);
+        return parts.source ? std::vector<model::link_route>{route} : found;
+    }
     if (parts.several.empty()) {
         route.is.gateway = parts.gateway;
         route.is.is_onlink = (head->rtm_flags & RTNH_F_ONLINK) != 0;

@@ -223,6 +223,17 @@ standing_routes routes_to_keep(const config::node_config& config, std::span<cons
     return kept;
 }
 
+namespace {
+
+// "route 10.7.0.0/16 via 10.0.0.9 of table 100 over vmbr7"
+std::string words_of(const network_route& is, std::uint32_t table, std::string_view device) {
+    return fmt::format("{}{}{}{}", to_text(is),
+                       table == model::main_table ? std::string() : fmt::format(" of table {}", table),
+                       device.empty() ? "" : " over ", device);
+}
+
+}  // namespace
+
 std::set<std::string> routes_not_to_keep(const config::node_config& config, std::span<const role_address> all,
                                          const model::network_state& seen) {
     const primary_links primary(all, seen);
@@ -243,13 +254,37 @@ std::set<std::string> routes_not_to_keep(const config::node_config& config, std:
         if ((!names_it && !goes_with_link) || is_own_default(config, seen, one)) {
             continue;
         }
-        texts.insert(fmt::format(
-            "the {}{} over {} {} with an address of the primary, and {} does not come back with "
-            "that, because {}",
-            to_text(one.is), one.table == model::main_table ? "" : fmt::format(" of table {}", one.table),
-            seen.name_of(one.link), is_v4 ? "goes" : "loses its source", is_v4 ? "it" : "the source", one.more));
+        texts.insert(
+            fmt::format("the {} {} with an address of the primary, and {} does not come back with that, "
+                        "because {}",
+                        words_of(one.is, one.table, seen.name_of(one.link)), is_v4 ? "goes" : "loses its source",
+                        is_v4 ? "it" : "the source", one.more));
     }
     return texts;
+}
+
+leaving_routes describe_leaving(const config::node_config& config, std::span<const placed_address> found,
+                                const model::network_state& seen) {
+    std::vector<role_address> all;
+    for (const auto& one : found) {
+        all.push_back({"what a primary left", role_phase::f, one});
+    }
+    leaving_routes leaving{{}, routes_not_to_keep(config, all, seen)};
+    const auto kept = routes_to_keep(config, all, seen);
+    for (const auto& one : bound_after_look({}, config, all, seen)) {
+        const auto here = kept.find(one.device);
+        const auto is_it = [&](const standing_route& other) {
+            return other.is.is == one.is && other.is.table == one.table;
+        };
+        if (here != kept.end() && std::ranges::any_of(here->second, is_it)) {
+            continue;  // none is without it for a moment
+        }
+        const bool is_v4 = one.is.to.address.is_v4();
+        leaving.waiting.insert(fmt::format("the {} {} with an address of the primary, and {} back with that",
+                                           words_of(one.is, one.table, one.device), is_v4 ? "goes" : "loses its source",
+                                           is_v4 ? "comes" : "gets it"));
+    }
+    return leaving;
 }
 
 }  // namespace pvc::policy

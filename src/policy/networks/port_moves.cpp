@@ -51,7 +51,7 @@ public:
     mover(const model::network_state& seen, const model::network_link& device, const bridge_addresses& bridge)
         : seen_(seen), device_(device), bridge_(bridge) {
         const auto* link = seen.find(bridge.name);
-        bridge_index_ = link == nullptr ? 0 : link->index;
+        bridge_index_ = link == nullptr ? no_link : link->index;
     }
 
     port_moves make() {
@@ -93,7 +93,8 @@ private:
     const model::network_state& seen_;
     const model::network_link& device_;
     const bridge_addresses& bridge_;
-    int bridge_index_ = 0;
+    static constexpr int no_link = -1;  // 0 is that of routes over no device
+    int bridge_index_ = no_link;
     port_moves plan_;
     std::vector<link_address> going_;
     std::vector<link_address> coming_;                     // to the bridge, as they are there; beside its own

@@ -117,6 +117,30 @@ TEST_F(kernel_network, what_others_made_is_read) {
         const auto after = co_await look();
         EXPECT_EQ(after.routes().size(), 5U);
     });
+// They are over no device, and need their address as those over one do.
+TEST_F(kernel_network, routes_that_lead_nowhere_go_with_their_source) {
+    bench.run([this]() -> awaitable<void> {
+        co_await plug_in_up("eth0");
+        ip_command("address add 10.0.0.1/24 dev eth0");
+        for (const auto* type : {"blackhole", "unreachable", "prohibit", "throw"}) {
+            ip_command(std::string("route add ") + type + " 10.90.9.0/24 src 10.0.0.1");
+            ip_command(std::string("route add ") + type + " 10.90.10.0/24");
+            ip_command("route add local 10.90.11.0/24 dev eth0 table 77");
+            const auto seen = co_await look();
+            const link_route wanted{.is = {.to = at("10.90.9.0/24"), .source = address("10.0.0.1")},
+                                    .more = std::string("it is of the type ") + type};
+            EXPECT_EQ(std::ranges::count(seen.link_routes(), wanted), 1) << type;
+            EXPECT_EQ(seen.link_routes().size(), 2U) << "once that of type local, and none without a source";
+            ip_command("route delete 10.90.10.0/24");
+            ip_command("route delete local 10.90.11.0/24 table 77");
+            co_await done(remove_address{"eth0", at("10.0.0.1/24")});
+            const auto after = co_await look();
+            EXPECT_TRUE(after.link_routes().empty()) << type;
+            ip_command("address add 10.0.0.1/24 dev eth0");
+        }
+    });
+}
+
 }
 
 TEST_F(kernel_network, an_address_with_a_far_end_goes_only_by_its_name) {

@@ -353,3 +353,31 @@ def routes_of_an_operator(lab):
     primary.enter('ip', 'route', 'del', '10.80.0.0/16')
     time.sleep(3)
     check(not there(('10.80.0.0/16',)), 'what the operator takes away stays away')
+
+
+@scenario('networking.md 6: routes of an operator that go with an address of the primary for good are named while they are there', limit=90)
+def routes_that_do_not_come_back(lab):
+    lab.zookeeper()
+    network.create(lab.client, 1001, **network.managed(1), ip6='fd00:1::/64', gateway6='fd00:1::1')
+    network.create(lab.client, 1002, **network.managed(2))
+    node = lab.node(network=network.Shape())
+    start(lab, node)
+    for device, gateways_of in (('vmbr1001', ['10.1.1.1/24', 'fd00:1::1/64']), ('vmbr1002', ['10.1.2.1/24'])):
+        soon(lab, node, lambda view, device=device, gateways_of=gateways_of: view.on(device) == gateways_of, f'gateways on {device}')
+    for words in ('10.90.6.0/24 nexthop via 10.1.1.20 dev vmbr1001 nexthop via 10.1.2.20 dev vmbr1002', 'blackhole 10.90.9.0/24 src 10.1.1.1',
+                  'unreachable 10.90.10.0/24 src 10.1.2.1 table 77', '10.91.8.0/24 via inet6 fd00:1::20 dev vmbr1001',
+                  '10.91.12.0/24 encap ip id 7 dst 10.9.9.9 via 10.1.1.20 dev vmbr1001', '10.92.0.0/16 via 10.1.1.20 dev vmbr1001', 'blackhole 10.93.0.0/16'):
+        node.enter('ip', 'route', 'add', *words.split())
+    goes = 'goes with an address of the primary, and it does not come back with that, because'
+    named = [f'the route {which} {goes} {why}' for which, why in (
+        ('10.90.6.0/24 via 10.1.1.20 over vmbr1001', 'it is one of several ways'), ('10.90.6.0/24 via 10.1.2.20 over vmbr1002', 'it is one of several ways'),
+        ('10.90.9.0/24 (source 10.1.1.1)', 'it is of the type blackhole'), ('10.90.10.0/24 (source 10.1.2.1) of table 77', 'it is of the type unreachable'),
+        ('10.91.8.0/24 via fd00:1::20 over vmbr1001', 'its gateway is of the other family'), ('10.91.12.0/24 via 10.1.1.20 over vmbr1001', 'its packets are wrapped'))]
+    for line in named:
+        lab.await_log(node, line)
+    status, text = node.execute('--check-config', '--against-host')
+    equal(status, 0, f'--against-host: {text}')
+    for line in named + ['the route 10.92.0.0/16 via 10.1.1.20 over vmbr1001 goes with an address of the primary, and comes back with that']:
+        check(line in text, f'--against-host does not say "{line}": {text}')
+    equal(sum('does not come back' in line for line in text.splitlines()), len(named), f'routes that do not come back: {text}')
+    check('10.93.0.0' not in text, 'what needs no address')

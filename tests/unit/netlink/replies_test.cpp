@@ -518,6 +518,10 @@ TEST(reply_route, routes_over_a_link) {
         ASSERT_TRUE(special && special->size() == 1);
         EXPECT_FALSE(special->front().is_plain());
     }
+    const auto nowhere = parse_link_routes(route_head(254, 6, 24) + attribute(1, ten_two) + attribute(7, ten_one));
+    ASSERT_TRUE(nowhere && nowhere->size() == 1);
+    EXPECT_EQ(nowhere->front().more, "it is of the type blackhole");
+    EXPECT_EQ(nowhere->front().link, 0);
     for (const auto& none : {route_head(254, 6) + device, route_head(254, 1, 0, 2, 0x200) + device,
                              route_head(254, 1, 0, 7) + device, route_head() + attribute(5, ten_one)}) {
         const auto nothing = parse_link_routes(none);

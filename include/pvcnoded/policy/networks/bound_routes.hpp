@@ -56,10 +56,19 @@ using standing_routes = std::map<std::string, std::vector<standing_route>, std::
 [[nodiscard]] standing_routes routes_to_keep(const config::node_config& config, std::span<const role_address> all,
                                              const model::network_state& seen);
 // What is to be said of those that somebody made by hand and that would go with one of these addresses, or lose their
-// source with it, for good: a look does not show all that they are.
+// source with it, for good: a look does not show all that they are. Those over no device (link 0: blackhole, …) too.
 [[nodiscard]] std::set<std::string> routes_not_to_keep(const config::node_config& config,
                                                        std::span<const role_address> all,
                                                        const model::network_state& seen);
+
+// In words, for who looks before a daemon does, and knows no networks: what goes with these addresses that are there of
+// a primary and comes back with them, and what does not come back.
+struct leaving_routes {
+    std::set<std::string> waiting;
+    std::set<std::string> lost;
+};
+[[nodiscard]] leaving_routes describe_leaving(const config::node_config& config, std::span<const placed_address> found,
+                                              const model::network_state& seen);
 
 // A line of a record: "route vmbr7 57 254 10.7.0.0/16 waits via=10.0.0.9 metric=50 source=10.0.0.254".
 [[nodiscard]] std::string bound_line(const bound_route& one);

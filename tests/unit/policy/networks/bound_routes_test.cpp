@@ -9,6 +9,7 @@ namespace {
 
 constexpr int own_link = 5;
 constexpr int other_link = 6;
+constexpr int over_nothing = 0;
 
 class bound_routes_test : public testing::Test {
 protected:
@@ -155,7 +156,9 @@ TEST_F(bound_routes_test, what_cannot_come_back_is_named_with_the_reason) {
     make(own_link, "10.30.0.0/16", "fd00:7::9", "its gateway is of the other family");
     make(other_link, "10.31.0.0/16", "192.0.2.1", "its packets are wrapped")->source = *parse_address("10.7.0.1");
     make(own_link, "fd30::/64", "fd00:7::9", "its packets are wrapped")->source = *parse_address("fd00:7::1");
+    make(over_nothing, "10.36.0.0/16", {}, "it is of the type blackhole")->source = *parse_address("10.7.0.1");
     // None of these goes with the address, or is made by hand.
+    make(over_nothing, "10.37.0.0/16", {}, "it is of the type blackhole")->source = *parse_address("192.0.2.10");
     make(other_link, "10.32.0.0/16", "192.0.2.1", "its packets are wrapped");
     make(own_link, "fd31::/64", "fd00:7::9", "its packets are wrapped");
     make(own_link, "10.33.0.0/16", "10.7.0.9", "its packets are wrapped")->protocol = 186;
@@ -171,10 +174,37 @@ TEST_F(bound_routes_test, what_cannot_come_back_is_named_with_the_reason) {
               "come back with that, because its gateway is of the other family\n"
               "the route 10.31.0.0/16 via 192.0.2.1 (source 10.7.0.1) over eth3 goes with an address of the primary, "
               "and it does not come back with that, because its packets are wrapped\n"
+              "the route 10.36.0.0/16 (source 10.7.0.1) goes with an address of the primary, and it does not come back "
+              "with that, because it is of the type blackhole\n"
               "the route fd30::/64 via fd00:7::9 (source fd00:7::1) over vmbr7 loses its source with an address of the "
               "primary, and the source does not come back with that, because its packets are wrapped\n");
     add_address(own_link, "10.77.0.1/24");
-    EXPECT_EQ(routes_not_to_keep(config_, all_, seen()).size(), 2U) << "with another address there it stays";
+    EXPECT_EQ(routes_not_to_keep(config_, all_, seen()).size(), 3U) << "with another address there it stays";
+}
+
+// Before a daemon starts, which takes them away without knowing of any network.
+TEST_F(bound_routes_test, what_goes_with_what_a_primary_left_is_said_before) {
+    const std::vector<placed_address> left{all_[0].where, all_[1].where};
+    route(own_link, "10.8.0.0/16");
+    route(own_link, "10.9.0.0/16", "10.7.0.9");
+    route(other_link, "10.10.0.0/16", {}, 100).source = *parse_address("10.7.0.1");
+    route(own_link, "fd08::/64").source = *parse_address("fd00:7::1");
+    route(other_link, "10.11.0.0/16");
+    route(over_nothing, "10.36.0.0/16").source = *parse_address("10.7.0.1");
+    routes_.back().more = "it is of the type blackhole";
+    const auto leaving = describe_leaving(config_, left, seen());
+    EXPECT_EQ(leaving.waiting,
+              (std::set<std::string>{"the route 10.9.0.0/16 via 10.7.0.9 over vmbr7 goes with an address of the "
+                                     "primary, and comes back with that",
+                                     "the route 10.10.0.0/16 (source 10.7.0.1) of table 100 over eth3 goes with an "
+                                     "address of the primary, and comes back with that",
+                                     "the route fd08::/64 (source fd00:7::1) over vmbr7 loses its source with an "
+                                     "address of the primary, and gets it back with that"}));
+    EXPECT_EQ(leaving.lost, (std::set<std::string>{"the route 10.36.0.0/16 (source 10.7.0.1) goes with an address of "
+                                                   "the primary, and it does not come back with that, because it is "
+                                                   "of the type blackhole"}));
+    const auto nothing = describe_leaving(config_, {}, seen());
+    EXPECT_TRUE(nothing.waiting.empty() && nothing.lost.empty());
 }
 
 TEST_F(bound_routes_test, the_default_route_of_the_configuration_is_not_the_operators) {
