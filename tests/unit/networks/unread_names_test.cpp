@@ -57,6 +57,29 @@ TEST_F(unread_names_test, what_the_rest_names_is_not_made) {
     EXPECT_EQ(links_of(hv1, 1161) + links_of(hv1, 1164), "vmbr1161 vxlan1161 vmbr1164 vxlan1164 ") << hv1.log();
 }
 
+// As where no file was read yet: the look at the files may take longer than that at the kernel.
+TEST_F(unread_names_test, a_network_waits_for_the_files_while_a_part_is_not_known) {
+    auto& hv1 = add_networked();
+    hv1.host.files[own_file] = for_shell;
+    start(hv1);
+    beat(10s);
+    hv1.host.disk_time = 400ms;
+    beat(15s);
+    hv1.host.files[own_file] = for_shell + "iface vmbr1164 inet manual\n";
+    put_network(1164);
+    put_network(1165);
+    EXPECT_FALSE(within(300ms, [&] { return links_of(hv1, 1165) != ""; })) << "it may be named";
+    EXPECT_TRUE(within(3s, [&] { return links_of(hv1, 1165) == "vmbr1165 vxlan1165 "; })) << hv1.log();
+    beat(5s);
+    EXPECT_EQ(links_of(hv1, 1164), "") << hv1.log();
+    // The line is gone, and a network comes right after that.
+    hv1.host.files[own_file] = "iface vmbr1166 inet manual\n";
+    put_network(1166);
+    beat(15s);
+    EXPECT_EQ(links_of(hv1, 1166), "") << hv1.log();
+    EXPECT_EQ(links_of(hv1, 1164), "vmbr1164 vxlan1164 ") << hv1.log();
+}
+
 TEST_F(unread_names_test, what_was_read_before_still_counts_also_after_a_restart) {
     auto& hv1 = add_networked();
     const std::string more = "/etc/network/more";
