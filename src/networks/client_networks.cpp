@@ -62,17 +62,19 @@ void client_networks::want(const stored_networks& all) {
     }
 }
 
-void client_networks::set_named(policy::named_links names, bool is_whole, std::uint64_t wishes) {
+void client_networks::set_named(policy::named_links names, names_known how, std::uint64_t wishes) {
     names_of_ = wishes;
-    are_names_known_ = are_names_known_ || is_whole;
-    are_names_whole_ = is_whole;
+    are_names_known_ = are_names_known_ || how == names_known::all;
+    names_known_ = how;
     whose_.named = std::move(names.names);
     whose_.masters = std::move(names.masters);
 }
 
 bool client_networks::waits_for_names(std::uint32_t vni, const network_row& row,
                                       const model::network_state& seen) const {
-    if (row.wish <= names_of_ || node_.clock().now() >= row.wished + longest_for_names) {
+    const duration longest =
+        names_known_ == names_known::until_disk_answers ? longest_for_new_names : longest_for_names;
+    if (row.wish <= names_of_ || node_.clock().now() >= row.wished + longest) {
         return false;
     }
     const auto is_unknown = [&](std::string_view prefix) {
@@ -82,7 +84,8 @@ bool client_networks::waits_for_names(std::uint32_t vni, const network_row& row,
     // What is not there is made, unless it is named.
     const auto* bridge = seen.find(fmt::format("vmbr{}", vni));
     const bool is_made = bridge == nullptr || (row.wanted && seen.find(row.wanted->base()) == nullptr);
-    const bool may_be_new = !are_names_whole_ || node_.clock().now() < row.wished + longest_for_new_names;
+    const bool may_be_new =
+        names_known_ != names_known::all || node_.clock().now() < row.wished + longest_for_new_names;
     return (is_made && may_be_new) || is_unknown("vxlan") || is_unknown("vlan") ||
            (bridge != nullptr && policy::index_of(bridges_.known(), vni) != bridge->index);
 }

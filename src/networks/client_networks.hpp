@@ -49,6 +49,9 @@ struct network_row {
     time_point wished{};
 };
 
+// How much of what the host's own configuration names.
+enum class names_known : std::uint8_t { in_part, until_disk_answers, all };
+
 class client_networks {
 public:
     // All outlive it.
@@ -59,12 +62,12 @@ public:
     // What ZooKeeper has: all names that are numbers of networks, with what is stored where that can be used. `remarks`
     // of the parser, by network.
     void want(const stored_networks& all);
-    // What the host's own configuration names, as it was when so many wishes had come (wanted_count() of then);
-    // `is_whole`: and nothing else, as all of it could be read. Until that was so once, nothing that was left behind is
-    // removed. A network whose links are there and on no record waits until it was looked at after its wish, 3 s at the
-    // most: a link may have come together with what names it. So does one whose links are not there and would be made
-    // (0.2 s at the most, where all could be read the last time): the host's own may be down.
-    void set_named(policy::named_links names, bool is_whole, std::uint64_t wishes);
+    // What the host's own configuration names, as it was when so many wishes had come (wanted_count() of then). Until
+    // all of it could be read once, nothing that was left behind is removed. A network whose links are there and on no
+    // record waits until it was looked at after its wish, 3 s at the most: a link may have come together with what
+    // names it. So does one whose links are not there and would be made (0.2 s at the most, where all could be read the
+    // last time): the host's own may be down. A disk that hangs costs each 0.2 s.
+    void set_named(policy::named_links names, names_known how, std::uint64_t wishes);
     // A network was refused since this was asked last: what stands in its way may be named since, and goes at times.
     [[nodiscard]] bool take_names_wanted() { return std::exchange(wants_names_, false); }
     // Something has been wanted since the start: what is not wanted may be removed.
@@ -140,7 +143,7 @@ private:
     policy::whose_links whose_;
     std::map<std::uint32_t, policy::machine_bridge> with_machines_;  // by the last look
     bool are_names_known_ = false;                                   // they were whole once
-    bool are_names_whole_ = false;                                   // by the last look at them
+    names_known names_known_ = names_known::in_part;                 // by the last look at them
     bool wants_names_ = false;
     bool has_renamed_ = false;    // with this look
     std::uint64_t names_of_ = 0;  // wishes that had come before names were read last

@@ -242,7 +242,11 @@ async::awaitable<void> link_keeper::follow_names() {
         has_any = true;
         remarks_.tell("names of the host's links", std::move(said));
         bridges_.set_named(known, is_whole);
-        clients_.set_named(known, is_whole, wishes);
+        clients_.set_named(known,
+                           is_whole        ? names_known::all
+                           : read.has_hung ? names_known::until_disk_answers
+                                           : names_known::in_part,
+                           wishes);
         changed_.notify();
         if (is_whole && kept != known) {
             const auto done = co_await keep_names(node_.port.host, known);

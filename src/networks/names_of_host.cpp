@@ -84,7 +84,7 @@ public:
         if (told_.size() > unread_.size()) {
             unread += fmt::format("; and {} more", told_.size() - unread_.size());
         }
-        co_return host_names{std::move(names_), std::move(unread)};
+        co_return host_names{std::move(names_), std::move(unread), has_hung_};
     }
 
 private:
@@ -135,7 +135,8 @@ private:
     // In the words of who reads it. What is not there names nothing. A disk that hangs is asked for nothing more.
     void note_failed(const failure& why, const std::string& by) {
         if (is_unknown(why)) {
-            is_over_ = is_over_ || why.code() == errc::timed_out || why.code() == errc::unavailable;
+            has_hung_ = has_hung_ || why.code() == errc::timed_out || why.code() == errc::unavailable;
+            is_over_ = is_over_ || has_hung_;
             note_unread(why, by);
         }
     }
@@ -251,6 +252,7 @@ private:
     std::size_t listed_ = 0;
     std::size_t files_of_programs_ = 0;
     bool is_over_ = false;
+    bool has_hung_ = false;
     std::vector<std::string> unread_;
     std::set<std::string> told_;  // with those that are too many to be said
 };

@@ -13,6 +13,7 @@ struct host_names {
     policy::named_links named;  // by all that could be read
     // What could not, and may name anything: each part with the file and line that asks for it, and why. "": nothing.
     std::string unread{};
+    bool has_hung = false;  // among the reasons: the disk, which was asked for nothing more then
 
     [[nodiscard]] bool is_whole() const { return unread.empty(); }
 };
