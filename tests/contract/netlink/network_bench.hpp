@@ -40,6 +40,10 @@ public:
     virtual void flush_routes() = 0;
     // Beside another one of its metric.
     virtual void append_route(const std::string& device, const model::network_route& route) = 0;
+    // Another link comes and goes all the time, and a dump has many parts; and how many dumps of the first port were
+    // made anew, as it came or went between two of them.
+    virtual void let_links_change(bool is_wanted) = 0;
+    [[nodiscard]] virtual std::uint64_t torn_dumps() = 0;
 };
 
 // What a suite says often.

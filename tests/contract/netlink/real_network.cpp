@@ -23,6 +23,7 @@ own_namespace::own_namespace() {
 }
 
 real_network::~real_network() {
+    let_links_change(false);
     for (const int one : taps_) {
         ::close(one);
     }
@@ -68,6 +69,20 @@ void real_network::append_route(const std::string& device, const model::network_
     ip_command(fmt::format("route append {}{} dev {} metric {} proto {}{}", route.to.text(),
                            route.gateway ? " via " + route.gateway->to_string() : "", device, route.metric,
                            route.protocol, route.source ? " src " + route.source->to_string() : ""));
+}
+
+void real_network::let_links_change(bool is_wanted) {
+    do_links_change_ = is_wanted;
+    if (is_wanted && !other_hand_.joinable()) {
+        other_hand_ = std::thread([this] {
+            while (do_links_change_) {
+                ip_command("link add a-other type bridge");
+                ip_command("link delete a-other");
+            }
+        });
+    } else if (!is_wanted && other_hand_.joinable()) {
+        other_hand_.join();
+    }
 }
 
 void ip_command(const std::string& words) {

@@ -7,7 +7,9 @@
 #include "pvcnoded/netlink/adapter/kernel_addresses.hpp"
 #include "pvcnoded/netlink/adapter/kernel_stack.hpp"
 
+#include <atomic>
 #include <optional>
+#include <thread>
 
 namespace pvc::contract {
 
@@ -33,6 +35,8 @@ public:
     void filter_traffic(const std::string& device) override;
     void flush_routes() override;
     void append_route(const std::string& device, const model::network_route& route) override;
+    void let_links_change(bool is_wanted) override;
+    [[nodiscard]] std::uint64_t torn_dumps() override { return stack_->interrupted_dumps(); }
 
     netlink::kernel_stack& adapter() { return *stack_; }
     async::real_loop& loop() { return world_.loop(); }
@@ -50,6 +54,8 @@ private:
     netlink::kernel_stack other_{world_.loop().context().get_executor(), world_.clock(), pool_};
     std::optional<netlink::kernel_addresses> addresses_{std::in_place, world_.clock(), pool_};
     std::vector<int> taps_;
+    std::atomic<bool> do_links_change_ = false;
+    std::thread other_hand_;
 };
 
 // Runs iproute2 with these words, and expects that it succeeds.

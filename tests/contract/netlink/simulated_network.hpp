@@ -6,6 +6,8 @@
 #include "sim/network/sim_kernel.hpp"
 #include "sim/network/sim_network_stack.hpp"
 
+#include <array>
+
 namespace pvc::contract {
 
 // Whoever else changes the machine: what he does is done at once.
@@ -53,8 +55,31 @@ public:
         machine_.add_route(device, {.is = route});
     }
 
+    void let_links_change(bool is_wanted) override {
+        stack_.dump_parts = is_wanted ? 4 : 1;
+        if (is_wanted) {
+            come_or_go();
+        } else {
+            other_hand_.disarm();
+            machine_.remove_device("a-other");
+        }
+    }
+    [[nodiscard]] std::uint64_t torn_dumps() override { return stack_.torn_dumps; }
 private:
     static std::vector<sim::machine_device> cards() {
+    // Now and then there is time for a whole dump in between.
+    void come_or_go() {
+        constexpr std::array<duration, 3> pauses{700us, 90us, 3ms};
+        if (machine_.has_device("a-other")) {
+            machine_.remove_device("a-other");
+        } else {
+            model::network_link other;
+            other.name = "a-other";
+            other.kind = "bridge";
+            machine_.add_link(std::move(other));
+        }
+        other_hand_.arm(world_.clock().now() + pauses[times_++ % pauses.size()], [this] { come_or_go(); });
+    }
         return {{.name = "eth0"}, {.name = "eth1"}, {.name = "eth0.100"}};
     }
 
@@ -64,5 +89,7 @@ private:
     hands_of_others others_{machine_};
     sim::sim_addresses addresses_{machine_, world_.clock()};
 };
+    async::timer other_hand_{world_.clock()};
+    std::size_t times_ = 0;
 
 }  // namespace pvc::contract

@@ -1,8 +1,17 @@
 #include "sim/network/sim_network_stack.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace pvc::sim {
+
+namespace {
+
+failure changes_all_the_time() {
+    return failure(errc::unavailable, "the network", "it changed again and again while it was read");
+}
+
+}  // namespace
 
 class sim_network_stack::watching final : public netlink::network_watch {
 public:
@@ -41,27 +50,74 @@ void sim_network_stack::tell() {
 void sim_network_stack::end_faults() {
     kernel_calls::end_faults();
     are_looks_interrupted = false;
+    dump_parts = 1;
     refuses_in.reset();
     event_delay = duration(0);
 }
 
-async::awaitable<result<model::network_state>> sim_network_stack::look(time_point deadline) {
-    ++looks;
-    auto seen = std::make_shared<model::network_state>();
-    auto looked = co_await pass("the network", deadline, [this, seen]() -> result<void> {
-        if (const auto told = fault("look")) {
-            return *told;
+// The kernel goes on at the place where it stopped, wherever the links are by then: with one that went those behind it
+// are a place further in front, and one of them is missed.
+async::awaitable<void> sim_network_stack::read_rest(model::network_state& seen) {
+    constexpr duration between_parts = std::chrono::microseconds(50);
+    const auto by_name = [](std::span<const model::network_link> all) {
+        std::vector<model::network_link> links(all.begin(), all.end());
+        std::ranges::sort(links, {}, &model::network_link::name);
+        return links;
+    };
+    std::vector<model::network_link> told;
+    for (int part = 1; part <= dump_parts; ++part) {
+        const auto now = by_name(machine_.state().links());
+        const std::size_t end =
+            part == dump_parts ? now.size()
+                               : now.size() * static_cast<std::size_t>(part) / static_cast<std::size_t>(dump_parts);
+        for (std::size_t place = told.size(); place < end; ++place) {
+            told.push_back(now[place]);
         }
-        if (are_looks_interrupted) {
-            return failure(errc::unavailable, "the network", "it changed again and again while it was read");
-        }
-        *seen = machine_.state();
-        return {};
-    });
-    if (!looked) {
-        co_return std::move(looked).error();
+        co_await async::sleep_for(clock(), between_parts, "the next part of a dump");
     }
-    co_return std::move(*seen);
+    const auto& all = machine_.state();
+    seen = {std::move(told),
+            {all.addresses().begin(), all.addresses().end()},
+            {all.routes().begin(), all.routes().end()},
+            {all.link_routes().begin(), all.link_routes().end()},
+            {all.connected_routes().begin(), all.connected_routes().end()},
+            {all.neighbours().begin(), all.neighbours().end()}};
+}
+
+async::awaitable<result<model::network_state>> sim_network_stack::look(time_point deadline) {
+    constexpr int attempts = 10;
+    constexpr duration first_pause = std::chrono::milliseconds(2);
+    struct dump {
+        model::network_state seen;
+        std::uint64_t generation = 0;
+    };
+    ++looks;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+        auto read = std::make_shared<dump>();
+        auto looked = co_await pass("the network", deadline, [this, read]() -> result<void> {
+            if (const auto told = fault("look")) {
+                return *told;
+            }
+            if (are_looks_interrupted) {
+                return changes_all_the_time();
+            }
+            *read = {machine_.state(), machine_.generation()};
+            return {};
+        });
+        if (!looked) {
+            co_return std::move(looked).error();
+        }
+        if (dump_parts == 1) {
+            co_return std::move(read->seen);
+        }
+        co_await read_rest(read->seen);
+        if (machine_.generation() == read->generation) {
+            co_return std::move(read->seen);
+        }
+        ++torn_dumps;
+        co_await async::sleep_for(clock(), first_pause * (1 << attempt), "another dump");
+    }
+    co_return changes_all_the_time();
 }
 
 async::awaitable<result<void>> sim_network_stack::apply(model::network_change change, time_point deadline) {

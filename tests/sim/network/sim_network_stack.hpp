@@ -16,6 +16,10 @@ public:
     // interrupted again and again; the n-th change from now is refused.
     bool are_looks_interrupted = false;
     std::optional<int> refuses_in;
+    // A dump comes in so many parts, between which others have their turn: what changes meanwhile tears it, and it is
+    // made anew, a few times.
+    int dump_parts = 1;
+    std::uint64_t torn_dumps = 0;
     std::uint64_t looks = 0;  // that were asked for
     // Whoever watches hears of a change so much later.
     duration event_delay{0};
@@ -39,6 +43,7 @@ private:
     async::awaitable<result<void>> carry_out(model::network_change change, int index, time_point deadline);
     class watching;
     void something_changed();
+    async::awaitable<void> read_rest(model::network_state& seen);
     void tell();
 
     sim_kernel& machine_;
