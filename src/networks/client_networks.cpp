@@ -130,6 +130,9 @@ std::optional<time_point> client_networks::next_try() const {
         if (row.pause.until()) {
             first = std::min(first.value_or(time_point::max()), *row.pause.until());
         }
+        if (row.wanted && row.settings) {
+            first = std::min(first.value_or(time_point::max()), row.settings->when + settings_every);
+        }
     }
     return first;
 }
@@ -166,6 +169,7 @@ async::awaitable<bool> client_networks::settle(const model::network_state& seen)
         auto* row = find(vni);
         if (row != nullptr && row->wanted && waits_for_names(vni, *row, seen)) {
             is_any_held = true;
+            row->settings.reset();
             continue;
         }
         if (row != nullptr) {
@@ -200,40 +204,6 @@ async::awaitable<result<void>> client_networks::carry_out(std::uint32_t vni, std
         row->trouble = done.error().text();
     }
     co_return done;
-}
-
-std::vector<policy::changed_setting> client_networks::changed_settings(const model::client_network& network) const {
-    std::vector<policy::changed_setting> changed;
-    for (auto& one : policy::settings_of_bridge(network)) {
-        auto read = work_.stack().sysctl(one.key);
-        if (read && *read != one.value) {  // what this kernel does not have cannot be wrong
-            changed.push_back({std::move(one), *std::move(read)});
-        }
-    }
-    return changed;
-}
-
-bool client_networks::is_ipv6_off(const model::client_network& network) const {
-    if (!policy::has_ipv6_on_bridge(network)) {
-        return false;
-    }
-    const auto read = work_.stack().sysctl(fmt::format("net/ipv6/conf/{}/disable_ipv6", network.bridge()));
-    return read && *read != "0";
-}
-
-bool client_networks::is_forwarding_off(const model::client_network& network) const {
-    const auto one = work_.stack().sysctl(fmt::format("net/ipv4/conf/{}/forwarding", network.bridge()));
-    const auto all = work_.stack().sysctl("net/ipv4/ip_forward");
-    return one && *one == "0" && all && *all == "1";
-}
-
-bool client_networks::is_forwarding_v6_off(const model::client_network& network) const {
-    if (!policy::has_ipv6_on_bridge(network)) {
-        return false;
-    }
-    const auto one = work_.stack().sysctl(fmt::format("net/ipv6/conf/{}/forwarding", network.bridge()));
-    const auto all = work_.stack().sysctl("net/ipv6/conf/all/forwarding");
-    return one && *one == "0" && all && *all == "1";
 }
 
 // "": its base can be made or used. One that this daemon did not make becomes a port of its bridge: without that in the
@@ -283,14 +253,13 @@ async::awaitable<bool> client_networks::settle_row(std::uint32_t vni, const mode
     row->type = row->wanted->type;
     row->has_links = true;
     row->memory.own_bridge = policy::index_of(bridges_.known(), vni);
-    row->memory.is_ipv6_off = is_ipv6_off(*row->wanted);
-    row->memory.is_forwarding_off = is_forwarding_off(*row->wanted);
-    row->memory.is_forwarding_v6_off = is_forwarding_v6_off(*row->wanted);
-    row->memory.changed_settings =
-        row->memory.was_right ? changed_settings(*row->wanted) : std::vector<policy::changed_setting>();
+    note_settings(*row, seen);
     const bool was_refused = row->plan && row->plan->is_refused;
     row->plan = policy::plan_network(*row->wanted, work_.config(), seen, row->memory, whose_);
     const auto plan = *row->plan;
+    if (!plan.is_right()) {
+        row->settings.reset();
+    }
     const bool is_refused = plan.is_refused && !was_refused;
     const bool renames = std::ranges::any_of(
         plan.steps, [](const auto& one) { return std::holds_alternative<model::rename_link>(one); });

@@ -30,6 +30,28 @@ constexpr std::string_view gateways_remarks = "gateways";
 // One that has not changed is the same object as before.
 using stored_networks = std::map<std::uint32_t, std::shared_ptr<const model::parsed_network>>;
 
+// What was read of the settings of a bridge, and what it was by then.
+struct read_settings {
+    time_point when;
+    std::uint64_t told = 0;  // network_stack::settings_told
+    std::shared_ptr<const model::parsed_network> of{};
+    bool was_right = false;
+    model::network_link bridge{};
+    std::vector<model::link_address> addresses{};  // they go where somebody switches IPv6 off
+    // As policy::network_memory has them.
+    bool is_ipv6_off = false;
+    bool is_forwarding_off = false;
+    bool is_forwarding_v6_off = false;
+    std::vector<policy::changed_setting> changed{};
+
+    [[nodiscard]] bool is_of_same(const read_settings& other) const {
+        return told == other.told && of == other.of && was_right == other.was_right && bridge == other.bridge &&
+               addresses == other.addresses;
+    }
+};
+// So long it holds at the most, and then there is a look for it.
+constexpr duration settings_every = std::chrono::seconds(60);
+
 struct network_row {
     std::shared_ptr<const model::parsed_network> stored;  // as want() told it last
     std::optional<model::client_network> wanted;      // empty: what is stored cannot be used, or the network is no more
@@ -39,6 +61,7 @@ struct network_row {
     bool is_gone = false;
     policy::network_memory memory;
     std::optional<policy::network_plan> plan;    // of the last look
+    std::optional<read_settings> settings{};     // with the last look, where all was right
     std::optional<time_point> waits_for_note{};  // since when, for a link that is being put on record
     retry_pause pause;
     std::vector<model::network_change> done{};  // with the last look: what is asked for once more changes nothing
@@ -104,6 +127,7 @@ private:
     network_row* find(std::uint32_t vni);
     [[nodiscard]] bool waits_for_names(std::uint32_t vni, const network_row& row,
                                        const model::network_state& seen) const;
+    void note_settings(network_row& row, const model::network_state& seen) const;
     [[nodiscard]] std::vector<policy::changed_setting> changed_settings(const model::client_network& network) const;
     [[nodiscard]] bool is_ipv6_off(const model::client_network& network) const;
     [[nodiscard]] bool is_forwarding_off(const model::client_network& network) const;

@@ -15,6 +15,7 @@
 #include "pvcnoded/model/network_change.hpp"
 #include "pvcnoded/model/network_state.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,6 +83,11 @@ public:
 
     // The value of a key below /proc/sys, without the end of its line. Errors: not_found, io.
     [[nodiscard]] virtual result<std::string> sysctl(const std::string& key) const = 0;
+
+    // Another number each time that the kernel may have told of settings of the link of this index, until then: whether
+    // it forwards packets, and that it has got, or lost, its settings of IPv6. Of what else there is (accept_ra, say)
+    // nobody tells. Where events were lost, and while nothing is watched, it is another one too.
+    [[nodiscard]] virtual std::uint64_t settings_told(int link) const = 0;
 
     [[nodiscard]] virtual std::unique_ptr<network_watch> watch(async::wakeup& changed) = 0;
 };

@@ -1,5 +1,8 @@
 #include "adapter/change_monitor.hpp"
 
+#include "adapter/attributes.hpp"
+
+#include <linux/netconf.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -9,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <span>
 
 namespace pvc::netlink {
@@ -99,6 +103,7 @@ bool change_monitor::open() {
         return false;
     }
     ++opened_;
+    told_of_all_ = ++told_;
     return true;
 }
 
@@ -125,12 +130,50 @@ void change_monitor::listen() {
                         });
 }
 
+std::uint64_t change_monitor::settings_told(int link) {
+    if (!socket_) {
+        told_of_all_ = ++told_;
+    }
+    const auto found = told_of_link_.find(link);
+    return std::max(told_of_all_, found == told_of_link_.end() ? 0 : found->second);
+}
+
+// One event, or the beginning of it.
+void change_monitor::note(std::string_view event) {
+    const auto head = read_as<nlmsghdr>(event);
+    const auto body = event.substr(std::min(event.size(), sizeof(nlmsghdr)));
+    if (!head || what_ != monitored::network) {
+        return;
+    }
+    const auto gone = head->nlmsg_type == RTM_DELLINK ? read_as<ifinfomsg>(body) : std::nullopt;
+    if (gone && gone->ifi_family == AF_UNSPEC) {  // of another family it is a port that leaves its bridge
+        told_of_link_.erase(gone->ifi_index);
+    }
+    if (head->nlmsg_type != RTM_NEWNETCONF && head->nlmsg_type != RTM_DELNETCONF) {
+        return;
+    }
+    std::optional<std::int32_t> link;  // of "all" and "default" it is below 0
+    attributes all(body.substr(std::min(body.size(), padded(sizeof(netconfmsg)))));
+    while (const auto one = all.next()) {
+        link = one->type == NETCONFA_IFINDEX ? read_as<std::int32_t>(one->value) : link;
+    }
+    (link && *link > 0 ? told_of_link_[*link] : told_of_all_) = ++told_;
+}
+
 void change_monitor::drain() {
     for (int taken = 0; taken < turn_max; ++taken) {
-        // Nothing is copied: the datagram is thrown away.
-        const ssize_t size = ::recv(socket_->native_handle(), nullptr, 0, MSG_TRUNC);
-        if (size >= 0 || errno == EINTR || errno == ENOBUFS) {
-            continue;  // ENOBUFS: some were lost, which is one more change
+        // The rest of the datagram is thrown away.
+        std::array<char, 64> front{};
+        const ssize_t size = ::recv(socket_->native_handle(), front.data(), front.size(), MSG_TRUNC);
+        if (size >= 0) {
+            note({front.data(), std::min(front.size(), static_cast<std::size_t>(size))});
+            continue;
+        }
+        if (errno == ENOBUFS) {
+            told_of_all_ = ++told_;  // some were lost, which is one more change
+        }
+        if (errno == EINTR || errno == ENOBUFS) {
+            continue;
         }
         if (errno != EAGAIN) {
             socket_.reset();

@@ -1,7 +1,8 @@
 // Listens for changes of links, addresses and routes, or of the packet filter, and tells everybody who watches that
-// there may be some. What the events say is not looked at: one that was lost changes nothing. The socket exists while
-// anything is watched; where there can be none, a look is due every few seconds. Specification: networking.md 2;
-// runtime-design.md 4.
+// there may be some. What the events say is not looked at: one that was lost changes nothing. But for the link whose
+// settings one is about (network_stack::settings_told): these are files that would be read with each look. The socket
+// exists while anything is watched; where there can be none, a look is due every few seconds. Specification:
+// networking.md 2; runtime-design.md 4.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
@@ -10,8 +11,10 @@
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace pvc::netlink {
@@ -29,6 +32,8 @@ public:
     void remove(async::wakeup& changed);
     // Once what was seen is old enough to be judged: the kernel has no word for that.
     void tell_later();
+    // network_stack.hpp.
+    [[nodiscard]] std::uint64_t settings_told(int link);
     // Lets go of loop and clock.
     void close();
 
@@ -40,6 +45,7 @@ private:
     void listen();
     void drain();
     void tell() const;
+    void note(std::string_view event);
 
     boost::asio::any_io_executor executor_;
     async::timers& clock_;
@@ -49,6 +55,9 @@ private:
     std::vector<async::wakeup*> watchers_;
     std::optional<async::timer> retry_;
     std::optional<async::timer> later_;
+    std::uint64_t told_ = 0;  // of settings, so far
+    std::uint64_t told_of_all_ = 0;
+    std::map<int, std::uint64_t> told_of_link_;  // of those that are there
 };
 
 }  // namespace pvc::netlink

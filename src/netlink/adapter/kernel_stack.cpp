@@ -157,6 +157,10 @@ result<std::string> kernel_stack::sysctl(const std::string& key) const {
     return read_setting(key);
 }
 
+std::uint64_t kernel_stack::settings_told(int link) const {
+    return monitor_->settings_told(link);
+}
+
 std::unique_ptr<network_watch> kernel_stack::watch(async::wakeup& changed) {
     return std::make_unique<monitor_watch<network_watch>>(monitor_, changed);
 }

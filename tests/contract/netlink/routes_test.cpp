@@ -227,6 +227,49 @@ TYPED_TEST(network_settings, nothing_outside_of_them_is_reached) {
     });
 }
 
+// So that they need not be read where nothing happened to them.
+TYPED_TEST(network_settings, whose_changes_are_told_of) {
+    this->bench.run([this]() -> awaitable<void> {
+        for (const char* device : {"eth0", "eth1"}) {
+            co_await this->plug_in_up(device);
+        }
+        const auto seen = co_await this->look();
+        const int first = seen.find("eth0")->index;
+        const int second = seen.find("eth1")->index;
+        auto& stack = this->bench.stack();
+        EXPECT_NE(stack.settings_told(first), stack.settings_told(first)) << "nothing is watched";
+        async::wakeup changed;
+        const auto watch = stack.watch(changed);
+        co_await this->quiet(changed);
+        const auto told = [&] { return std::pair(stack.settings_told(first), stack.settings_told(second)); };
+        auto before = told();
+        EXPECT_EQ(told(), before);
+        // Which of the two is told of by this, if it is told of anything.
+        const auto is_told_by = [&](network_change change, bool of_first, bool of_second) -> awaitable<void> {
+            const std::string what = to_text(change);
+            co_await this->done(std::move(change));
+            co_await this->quiet(changed);
+            const auto now = told();
+            EXPECT_EQ(now.first != before.first, of_first) << what;
+            EXPECT_EQ(now.second != before.second, of_second) << what;
+            before = now;
+        };
+        co_await is_told_by(set_sysctl{"net/ipv4/ip_forward", "1"}, true, true);
+        co_await is_told_by(set_sysctl{"net/ipv4/conf/eth0/forwarding", "0"}, true, false);
+        co_await is_told_by(set_sysctl{"net/ipv6/conf/eth1/forwarding", "1"}, false, true);
+        co_await is_told_by(set_sysctl{"net/ipv6/conf/all/forwarding", "1"}, true, true);
+        co_await is_told_by(set_sysctl{"net/ipv6/conf/eth0/accept_ra", "0"}, false, false);
+        co_await is_told_by(add_address{"eth0", at("10.0.0.1/24")}, false, false);
+        co_await is_told_by(add_default_route{address("10.0.0.254"), "eth0"}, false, false);
+        co_await is_told_by(make_bridge{"br0"}, false, false);
+        co_await is_told_by(set_master{"eth1", "br0"}, false, false);
+        co_await is_told_by(set_master{"eth1", ""}, false, false);
+        // Below what IPv6 needs, and again: it has those of a new link.
+        co_await this->done(set_mtu{"eth0", 1000});
+        co_await is_told_by(set_mtu{"eth0", 1500}, true, false);
+    });
+}
+
 // ---- the watch
 // -------------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ public:
         const auto value = machine_.sysctls().read(key);
         return value ? result<std::string>(*value) : failure(errc::not_found, key);
     }
+    [[nodiscard]] std::uint64_t settings_told(int /*link*/) const override { return 0; }
     [[nodiscard]] std::unique_ptr<netlink::network_watch> watch(async::wakeup& /*changed*/) override { return nullptr; }
 
 private:
@@ -54,7 +55,6 @@ public:
     void append_route(const std::string& device, const model::network_route& route) override {
         machine_.add_route(device, {.is = route});
     }
-
     void let_links_change(bool is_wanted) override {
         stack_.dump_parts = is_wanted ? 4 : 1;
         if (is_wanted) {
@@ -65,8 +65,8 @@ public:
         }
     }
     [[nodiscard]] std::uint64_t torn_dumps() override { return stack_.torn_dumps; }
+
 private:
-    static std::vector<sim::machine_device> cards() {
     // Now and then there is time for a whole dump in between.
     void come_or_go() {
         constexpr std::array<duration, 3> pauses{700us, 90us, 3ms};
@@ -80,6 +80,7 @@ private:
         }
         other_hand_.arm(world_.clock().now() + pauses[times_++ % pauses.size()], [this] { come_or_go(); });
     }
+    static std::vector<sim::machine_device> cards() {
         return {{.name = "eth0"}, {.name = "eth1"}, {.name = "eth0.100"}};
     }
 
@@ -88,8 +89,8 @@ private:
     sim::sim_network_stack stack_{machine_, world_.clock()};
     hands_of_others others_{machine_};
     sim::sim_addresses addresses_{machine_, world_.clock()};
-};
     async::timer other_hand_{world_.clock()};
     std::size_t times_ = 0;
+};
 
 }  // namespace pvc::contract

@@ -233,6 +233,7 @@ void sim_kernel::mtu_has_changed(device& which) {
     const bool is_new = has_v6 && !which.has_v6;
     which.has_v6 = has_v6;
     if (is_new) {
+        told_settings_.of_link[which.is.index] = ++told_settings_.last;
         follow_sysctls(which);
         if (which.is.is_running) {
             add_own_addresses(which);
@@ -292,6 +293,7 @@ void sim_kernel::destroy(int index) {
     std::erase_if(neighbours_, [index](const auto& one) { return one.link == index; });
     sysctls_.remove_link(found->second.is.name, sysctl_family::v4);
     sysctls_.remove_link(found->second.is.name, sysctl_family::v6);
+    told_settings_.of_link.erase(index);
     devices_.erase(found);
 }
 
@@ -503,12 +505,7 @@ struct sim_kernel::applying {
         if (one.key.starts_with("net/ipv6/")) {
             kernel.sysctls_have_changed();
         }
-        // The kernel tells of these alone (RTM_NEWNETCONF).
-        const bool is_told = one.key.ends_with("forward") || one.key.ends_with("/forwarding") ||
-                             (one.key.starts_with("net/ipv6/") && one.key.ends_with("/rp_filter"));
-        if (is_told && kernel.changed) {
-            kernel.changed();
-        }
+        kernel.tell_setting(one.key);
         return written;
     }
     result<void> operator()(const model::tx_checksum_off& one) const {

@@ -44,6 +44,14 @@ public:
     // Counts whatever may have changed something here, settings and checksums too: who saw this number has seen all.
     [[nodiscard]] std::uint64_t generation() const { return generation_; }
     [[nodiscard]] const sim_sysctls& sysctls() const { return sysctls_; }
+    // Of which settings the kernel has told (RTM_NEWNETCONF), as numbers that only grow: of those of all links, and of
+    // one.
+    struct settings_news {
+        std::uint64_t last = 0;
+        std::uint64_t of_all = 0;
+        std::map<int, std::uint64_t> of_link;
+    };
+    [[nodiscard]] const settings_news& told_settings() const { return told_settings_; }
     // What else its operating system makes, whenever the machine comes up.
     std::function<void(sim_kernel&)> on_boot;
     // Whoever wants to be told that a link, an address or a route may have changed.
@@ -184,6 +192,7 @@ private:
     // sim_kernel_routers.cpp
     void sysctls_have_changed();
     void follow_sysctls(device& which);
+    void tell_setting(const std::string& key);
 
     std::vector<machine_device> machine_;
     std::uint8_t host_ = 0;  // in its hardware addresses
@@ -193,6 +202,7 @@ private:
     std::vector<model::connected_route> lost_;  // that addresses should have, and somebody took away
     std::vector<model::link_neighbour> neighbours_;
     sim_sysctls sysctls_;
+    settings_news told_settings_;
     model::network_state told_;  // as it was when somebody was last told: after settle() as it is
     std::vector<route_entry> told_routes_;
     std::vector<model::connected_route> told_lost_;

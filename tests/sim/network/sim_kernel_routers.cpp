@@ -61,6 +61,22 @@ void sim_kernel::follow_sysctls(device& which) {
     }
 }
 
+// The kernel tells of these alone (RTM_NEWNETCONF).
+void sim_kernel::tell_setting(const std::string& key) {
+    const bool is_told = key.ends_with("forward") || key.ends_with("/forwarding") ||
+                         (key.starts_with("net/ipv6/") && key.ends_with("/rp_filter"));
+    if (!is_told) {
+        return;
+    }
+    const auto end = key.rfind('/');
+    const auto begin = key.rfind('/', end - 1) + 1;
+    const auto* of = find(std::string_view(key).substr(begin, end - begin));
+    (of == nullptr ? told_settings_.of_all : told_settings_.of_link[of->is.index]) = ++told_settings_.last;
+    if (changed) {
+        changed();
+    }
+}
+
 bool sim_kernel::has_advertised_route(const std::string& device) const {
     const auto* which = find(device);
     return which != nullptr && std::ranges::any_of(routes_, [&](const route_entry& one) {

@@ -39,7 +39,23 @@ void sim_network_stack::something_changed() {
     }
 }
 
+void sim_network_stack::lose_events() {
+    ++lost_;
+    tell();
+}
+
+std::uint64_t sim_network_stack::settings_told(int link) const {
+    lost_ += watches_.empty() ? 1 : 0;
+    const auto found = told_settings_.of_link.find(link);
+    const auto of_link = found == told_settings_.of_link.end() ? 0 : found->second;
+    constexpr int room = 32;
+    return (lost_ << room) + std::max(told_settings_.of_all, of_link);
+}
+
 void sim_network_stack::tell() {
+    if (told_settings_.last != machine_.told_settings().last) {
+        told_settings_ = machine_.told_settings();
+    }
     if (!cut) {
         for (const auto* one : watches_) {
             one->tell();
@@ -150,6 +166,7 @@ async::awaitable<result<void>> sim_network_stack::carry_out(model::network_chang
 }
 
 result<std::string> sim_network_stack::sysctl(const std::string& key) const {
+    ++settings_read_;
     if (const auto told = fault("read " + key)) {
         return *told;
     }

@@ -26,7 +26,7 @@ public:
     std::vector<netlink::device_rule> rules;
     void end_faults();
     // Events were lost (ENOBUFS): whoever watches is told to look.
-    void lose_events() { tell(); }
+    void lose_events();
 
     async::awaitable<result<model::network_state>> look(time_point deadline) override;
     async::awaitable<result<void>> apply(model::network_change change, time_point deadline) override;
@@ -36,19 +36,25 @@ public:
     }
     [[nodiscard]] bool has_late_changes() const override { return has_calls(); }
     [[nodiscard]] result<std::string> sysctl(const std::string& key) const override;
+    [[nodiscard]] std::uint64_t settings_told(int link) const override;
+    // Settings that were read, so far.
+    [[nodiscard]] std::uint64_t settings_read() const { return settings_read_; }
     [[nodiscard]] std::unique_ptr<netlink::network_watch> watch(async::wakeup& changed) override;
     [[nodiscard]] std::size_t watches() const { return watches_.size(); }
 
 private:
+    async::awaitable<void> read_rest(model::network_state& seen);
     async::awaitable<result<void>> carry_out(model::network_change change, int index, time_point deadline);
     class watching;
     void something_changed();
-    async::awaitable<void> read_rest(model::network_state& seen);
     void tell();
 
     sim_kernel& machine_;
     async::timer events_;
-    std::vector<watching*> watches_;  // in the order in which they began
+    std::vector<watching*> watches_;           // in the order in which they began
+    sim_kernel::settings_news told_settings_;  // by the last event
+    mutable std::uint64_t lost_ = 0;           // times in which some may have been lost
+    mutable std::uint64_t settings_read_ = 0;
 };
 
 }  // namespace pvc::sim

@@ -35,6 +35,7 @@ public:
     async::awaitable<result<void>> remove_link(std::string name, int index, time_point deadline) override;
     [[nodiscard]] bool has_late_changes() const override;
     [[nodiscard]] result<std::string> sysctl(const std::string& key) const override;
+    [[nodiscard]] std::uint64_t settings_told(int link) const override;
     [[nodiscard]] std::unique_ptr<network_watch> watch(async::wakeup& changed) override;
 
     // Dumps that the kernel called interrupted, so far.
