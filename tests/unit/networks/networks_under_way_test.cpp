@@ -133,5 +133,30 @@ TEST_F(networks_under_way_test, what_is_never_seen_as_it_was_made_holds_up_nobod
     EXPECT_LE(hv1.times_logged("[network-damaged]"), 4U) << hv1.log();
 }
 
+// Each addition takes its time; twenty take no longer than one (networking.md 6).
+TEST_F(networks_under_way_test, gateways_of_twenty_networks_are_taken_up_as_one_batch) {
+    constexpr int count = 20;
+    for (int number = 1; number <= count; ++number) {
+        put_network(1000 + number, {{"/ip4_network", fmt::format("10.1.{}.0/24", number)},
+                                    {"/ip4_gateway", fmt::format("10.1.{}.1", number)}});
+    }
+    auto& hv1 = stage();
+    ASSERT_TRUE(within(10s, [&] { return link(hv1, "vmbr1020") != "gone"; })) << hv1.log();
+    beat(2s);
+    const auto have_one = [&] {
+        int found = 0;
+        for (int number = 1; number <= count; ++number) {
+            found += addresses(hv1, fmt::format("vmbr{}", 1000 + number)).empty() ? 0 : 1;
+        }
+        return found;
+    };
+    ASSERT_EQ(have_one(), 0);
+    hv1.addresses.call_time = 200ms;
+    put_peer("hv2", "coordinator", "run", "secondary");
+    ensemble.put(primary_key, "hv1");
+    seconds_until([&] { return have_one() > 0; }, 60s);
+    EXPECT_LT(seconds_until([&] { return have_one() == count; }, 60s), 0.5) << hv1.log();
+}
+
 }  // namespace
 }  // namespace pvc::node
