@@ -130,7 +130,8 @@ private:
         drawn.bridge_device = host.bridge;
         return all;
     }
-    // With an address and a gateway of the upstream network.
+    // With an address and a gateway of the upstream network; a device is called by another name that it has, if it has
+    // one for that.
     [[nodiscard]] std::string configuration_of(const node_settings& settings) const {
         auto text = configuration_text(settings);
         const auto put = [&text](std::string_view what, const std::string& with) {
@@ -138,6 +139,14 @@ private:
                 text.replace(at, what.size(), with);
             }
         };
+        for (const auto& [device, name] : host_.altnames) {
+            if (name == alt_name_of_cluster) {
+                const auto called = fmt::format("device: {}\n", device);
+                while (text.find(called) != std::string::npos) {
+                    put(called, fmt::format("device: {}\n", name));
+                }
+            }
+        }
         if (host_.has_gateway) {
             put("      upstream:\n        domain: None\n",
                 fmt::format("      upstream:\n        domain: None\n        gateway: {}\n", upstream_gateway));
@@ -195,8 +204,8 @@ private:
             expect(false, "the configuration cannot be read");
             return all;
         }
-        const auto& config = *loaded.config;
         const auto& seen = node().kernel.state();
+        const auto config = policy::with_own_names(*loaded.config, policy::names_to_resolve(*loaded.config, seen));
         const policy::setting_reader read = [&](const std::string& key) { return node().kernel.sysctls().read(key); };
         const auto plan = policy::with_router_settings(policy::plan_host(config, seen), seen, {}, read,
                                                        policy::sysctl_settings(policy::core_devices_of(config)));

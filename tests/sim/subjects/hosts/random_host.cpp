@@ -147,7 +147,7 @@ private:
             kind("an altname");
         }
         if (has(2) && host_.cluster == names_[0]) {
-            host_.altnames.emplace_back(host_.cluster, "cluster0");
+            host_.altnames.emplace_back(host_.cluster, alt_name_of_cluster);
             kind("a device named by an altname");
         }
     }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pvc::sim {
@@ -115,6 +116,9 @@ struct drawn_host {
         return device == upstream || device == cluster || device == storage || device == bridge;
     }
 };
+
+// By which the file calls the device of the cluster network, wherever it names that, where it has this altname.
+inline constexpr std::string_view alt_name_of_cluster = "cluster0";
 
 // The one setting that routes of drawn hosts have, as the kernel tells it (model::network_route).
 inline constexpr std::uint16_t small_mtu = 1400;

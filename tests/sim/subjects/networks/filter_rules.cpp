@@ -156,7 +156,7 @@ constexpr planted_mistake filter_mistakes[] = {
     {defect::filter_in_halves, "filter_in_halves"},
     {defect::filter_rule_kept, "filter_rule_kept"},
     {defect::acls_by_text, "acls_by_text"},
-    {defect::firewall_not_kept, "firewall_not_kept", "firewall-of-the-host-is-kept-aside"},
+    {.which = defect::firewall_not_kept, .name = "firewall_not_kept", .is_of_hosts = true},
 };
 
 }  // namespace

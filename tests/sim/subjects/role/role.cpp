@@ -237,7 +237,7 @@ constexpr planted_mistake mistakes_with_roles[] = {
     {defect::written_back_unnoticed, "written_back_unnoticed", "role-reference-names-itself-again"},
     {defect::relinquished_blindly, "relinquished_blindly", {}, {.subject = "role", .writes = 1}},
     {defect::passed_partner_awaited, "passed_partner_awaited", "role-reference-holder-is-through"},
-    {defect::blind_look_believed, "blind_look_believed", "role-look-at-addresses-is-not-answered"},
+    {defect::blind_look_believed, "blind_look_believed"},
 };
 
 // What the primary says of its configuration.
