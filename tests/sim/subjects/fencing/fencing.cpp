@@ -34,7 +34,9 @@ constexpr planted_mistake mistakes_in_fencing[] = {
 };
 
 // What the seeds with boards come by.
-constexpr std::string_view expected_fences[] = {"fence dead", "fence off", "fence fenced", "fence recovered a machine"};
+constexpr std::string_view expected_fences[] = {
+    "fence dead", "fence off",  "fence fenced",    "fence recovered a machine",
+    "fence on",   "fence word", "fence word taken"};
 
 constexpr subject_part fencing_part{.begin = begin_boards, .heal = heal_boards};
 
