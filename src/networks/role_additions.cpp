@@ -55,7 +55,11 @@ async::awaitable<void> role_addresses::forward_ipv6(time_point until) {
         co_return;
     }
     const auto seen = co_await stack_.look(until);
-    if (!seen || !policy::sysctls_to_set(policy::advertisement_settings(*node_.config, *seen), value_of).empty()) {
+    if (!seen) {
+        co_return;
+    }
+    const auto config = policy::with_own_names(*node_.config, policy::names_to_resolve(*node_.config, *seen));
+    if (!policy::sysctls_to_set(policy::advertisement_settings(config, *seen), value_of).empty()) {
         co_return;
     }
     model::network_change setting = model::set_sysctl{key, "1"};

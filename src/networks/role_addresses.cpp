@@ -236,13 +236,15 @@ role_addresses::places role_addresses::found_in(const model::network_state& seen
     for (const auto& one : all_) {
         devices.insert(one.where.device);
     }
+    // The file may call devices by other names that they have.
+    const auto config = policy::with_own_names(*node_.config, policy::names_to_resolve(*node_.config, seen));
     places found = policy::addresses_beside(all_, seen);
     // What its owner gave to a bridge of his own, which has come in the place of a network's, is his.
     std::erase_if(found, [&](const auto& one) {
         return is_stray(one) && !is_dropped(one) &&
-               !policy::is_bridge_of_network(one.device, *node_.config, seen, bridges_->known(), bridges_->whose());
+               !policy::is_bridge_of_network(one.device, config, seen, bridges_->known(), bridges_->whose());
     });
-    auto left = policy::gateways_left_behind(*node_.config, seen, bridges_->known(), bridges_->whose());
+    auto left = policy::gateways_left_behind(config, seen, bridges_->known(), bridges_->whose());
     // Likewise on bridges that the record does not have yet.
     for (const auto& one : dropped_) {
         const auto* link = seen.find(one.device);

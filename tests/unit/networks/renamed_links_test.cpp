@@ -112,5 +112,28 @@ TEST_F(renamed_links_test, rules_that_name_a_port_are_said_until_they_name_it_no
     EXPECT_TRUE(hv1.logged("this is over: " + said)) << hv1.log();
 }
 
+// No record names the bridges that a node daemon of PVC made, and ZooKeeper is away. That the file calls the device
+// below them by another name that it has makes them nobody else's.
+TEST_F(renamed_links_test, case_95_gateways_that_another_daemon_left_go_whatever_name_the_file_has_for_the_device) {
+    for (const bool has_other_names : {false, true}) {
+        SCOPED_TRACE(has_other_names);
+        auto& hv1 = stage_primary({.has_other_names = has_other_names});
+        put_with_gateway(1001);
+        ASSERT_TRUE(within(5s, [&] { return addresses(hv1, "vmbr1001") == "10.1.1.1/24"; })) << hv1.log();
+        beat(6s);
+        hv1.kill();
+        hv1.host.files.erase("/run/pvc/client-bridges");
+        hv1.host.files.erase("/run/pvc/heartbeat");
+        hv1.connector.link().cut();
+        hv1.start();
+        EXPECT_TRUE(within(5s, [&] { return addresses(hv1, "vmbr1001").empty(); })) << hv1.log();
+        hv1.kill();
+        hv1.settings.name += "x";  // the next one is another machine
+        ensemble.remove_tree("/nodes/hv1");
+        put_peer("hv2", "coordinator", "run", "primary");
+        ensemble.put(primary_key, "hv2");
+    }
+}
+
 }  // namespace
 }  // namespace pvc::node
