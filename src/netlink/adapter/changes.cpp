@@ -260,8 +260,9 @@ change_work::outcome change_work::add_moved(int link, const model::add_route& on
             is_first = is_first || (is_it && !is_beside && !is_others && !is_moving);
             is_moving = is_moving || is_it;
             is_beside = is_beside || (there.link != from->link.index && there.link != link);
-            // Several of one metric on that device go one after the other.
-            is_others = is_others || there.link == link;
+            // Several of one metric on that device go one after the other; of IPv6 nothing is merged with one on the
+            // link.
+            is_others = is_others || (there.link == link && there.is.is_merged());
         }
     }
     is_others = is_others && one.route.is_merged() && !is_beside;

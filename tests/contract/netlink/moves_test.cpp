@@ -92,6 +92,28 @@ TYPED_TEST(network_moves, a_route_is_never_nowhere) {
     });
 }
 
+// Of IPv6 those by gateways are one route, beside which there may be one on the link.
+TYPED_TEST(network_moves, one_by_a_gateway_beside_one_on_the_link) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->two_that_are_alike();
+        const auto on_link = way_to("fd78::/48", {}, 1024);
+        const auto by = way_to("fd78::/48", "fd00::250", 1024);
+        for (const auto& all : {std::vector{on_link, by}, std::vector{by, on_link}}) {
+            co_await this->done(add_route{all[0], "eth0"});
+            this->bench.append_route("eth0", all[1]);
+            for (const auto& one : all) {
+                co_await this->done(add_route{one, "eth1", main_table, "eth0"});
+            }
+            for (const auto& one : all) {
+                co_await this->done(remove_route{one, "eth0", main_table, "eth1"});
+                const auto there = co_await this->where_is(one);
+                EXPECT_EQ(there, "eth1") << to_text(one) << " of " << to_text(all[0]);
+                co_await this->done(remove_route{one, "eth1"});
+            }
+        }
+    });
+}
+
 TYPED_TEST(network_moves, what_is_not_the_same_is_somebody_elses) {
     this->bench.run([this]() -> awaitable<void> {
         co_await this->two_that_are_alike();

@@ -413,7 +413,7 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
                            });
     // Several of one metric on that device go one after the other, and beside those over others.
     const auto is_twin = [&](const model::link_route& one) {
-        return is_moving && (one.link != over.is.index || !wanted.is_merged() || is_beside);
+        return is_moving && (one.link != over.is.index || !wanted.is_merged() || !one.is.is_merged() || is_beside);
     };
     if (is_connected(added) && is_of_address(over, wanted)) {
         if (!over.is.is_up || (wanted.source && !answers(*wanted.source))) {

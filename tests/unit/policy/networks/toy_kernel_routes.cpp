@@ -77,8 +77,8 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
         // Several of one metric on that device go one after the other, and beside those over others.
         const bool is_like = there.link == link->index && there.is.is_like(wanted) &&
                              (there.is.source == wanted.source || wanted.to.address.is_v6());
-        const bool is_twin =
-            is_moving && (there.link != link->index || ((!wanted.is_merged() || has_beside) && !is_like));
+        const bool is_twin = is_moving && (there.link != link->index ||
+                                           ((!wanted.is_merged() || !there.is.is_merged() || has_beside) && !is_like));
         if (there.table == table && there.is.to == wanted.to && there.is.metric == wanted.metric && !is_twin) {
             return there.link == link->index && there.is.gateway == wanted.gateway ? "" : "another route is there";
         }
