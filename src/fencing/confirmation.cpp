@@ -223,8 +223,10 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
     const auto heard = co_await power_for_word(word, until);
     if (!heard || node_.clock().now() >= until) {
         answer->give(failure(errc::timed_out, node,
-                             "a fence is asking its board, which has not answered yet: ask again; --although-on does "
-                             "not wait for that"));
+                             runs_.contains(node)
+                                 ? "a fence is asking its board, which has not answered yet: ask again; "
+                                   "--although-on does not wait for that"
+                                 : "its board has not answered yet: ask again, and wait for it (--timeout 60)"));
         co_return;
     }
     const auto power = *heard;
@@ -276,7 +278,11 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         const auto mine = words_.find(node);
         if (mine == words_.end() || mine->second.number != guard.number) {
             const bool is_back = mine == words_.end();
-            refuse(is_back ? "it has checked in since" : "somebody else has confirmed it since");
+            const auto state = session_.others.daemon_state(node);
+            refuse(!is_back ? std::string("somebody else has confirmed it since")
+                   : state  ? fmt::format("it has checked in, or somebody has written its state, which is {}",
+                                          to_text(*state))
+                            : std::string("it was removed from the cluster"));
             if (is_back) {
                 co_await take_note_back(session_, node, *note);
             }
@@ -284,7 +290,9 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
         }
         const bool is_notified = co_await changed.wait_until(node_.clock(), until, "an operator's word to be recorded");
         if (!is_notified) {
-            const auto why = policy::why_word_waits(other_holder(), run ? run->step().reason : std::string_view());
+            const std::string holder = other_holder();
+            const bool is_node = session_.others.daemon_state(holder.substr(0, holder.find(':'))).has_value();
+            const auto why = policy::why_word_waits(holder, is_node, run ? run->step().reason : std::string_view());
             words_[node].is_late = true;
             guard.is_taken = true;
             look_again();  // a fence that rests on it ends

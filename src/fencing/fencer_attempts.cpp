@@ -2,6 +2,7 @@
 #include "fencer_part.hpp"
 
 #include "pvcnoded/base/text.hpp"
+#include "pvcnoded/model/fence_power.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ constexpr duration may_power_on_within = 10min;
 std::optional<policy::victim_seen> fencer_part::victim_of(const policy::node_seen& one) const {
     const auto found = closer_.find(one.name);
     if (found == closer_.end() || !one.state_id || !one.heartbeat_id || !found->second.domain_state->known() ||
-        !found->second.proof->known()) {
+        !found->second.proof->known() || !found->second.power->known()) {
         return std::nullopt;
     }
     const auto& look = found->second;
@@ -41,6 +42,8 @@ std::optional<policy::victim_seen> fencer_part::victim_of(const policy::node_see
                                           .which = proof_of(proof->kind),
                                           .is_valid = seen.state_id <= written && seen.heartbeat_id <= written};
     }
+    const auto word = look.power->present() ? model::parse_fence_power(look.power->data()) : std::nullopt;
+    seen.is_worded = word && !word->is_on && look.power->stat().mzxid > seen.heartbeat_id;
     return seen;
 }
 

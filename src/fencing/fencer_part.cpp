@@ -237,6 +237,7 @@ void fencer_part::look_closer(const std::vector<policy::node_seen>& all) {
             look.domain_state = session_.watches.add(model::node_path(one.name, model::node_key::domain_state),
                                                      watch_kind::data, changed_);
             look.proof = session_.watches.add(model::node_path(one.name, "/fenceproof"), watch_kind::data, changed_);
+            look.power = session_.watches.add(model::node_path(one.name, "/fencepower"), watch_kind::data, changed_);
             look.lease = session_.watches.add(model::node_path(one.name, model::node_key::self_reset), watch_kind::data,
                                               changed_);
         }

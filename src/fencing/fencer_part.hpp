@@ -54,6 +54,7 @@ private:
     struct closer_look {
         std::unique_ptr<zookeeper::watched> domain_state{};
         std::unique_ptr<zookeeper::watched> proof{};
+        std::unique_ptr<zookeeper::watched> power{};  // model/fence_power.hpp
         std::unique_ptr<zookeeper::watched> lease{};
         // What own records say, of the state that was written by this transaction.
         std::int64_t records_of = -1;

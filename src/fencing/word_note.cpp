@@ -34,6 +34,12 @@ std::optional<model::fence_power_key::order> order_in(const result<zookeeper::re
     return before;
 }
 
+// The word that stands there, as its text; empty: none does.
+std::string word_in(const result<zookeeper::read_reply>& key, std::int64_t heartbeat_id) {
+    const auto found = key && key->stat.mzxid > heartbeat_id ? model::parse_fence_power(key->data) : std::nullopt;
+    return found && !found->is_on ? key->data : std::string();
+}
+
 }  // namespace
 
 async::awaitable<result<word_note>> note_word(core::session& s, std::string node, time_point until) {
@@ -66,7 +72,10 @@ async::awaitable<result<word_note>> note_word(core::session& s, std::string node
             }
             continue;
         }
-        word_note note{.version = got[1] ? got[1]->stat.version + 1 : 0, .ordered = {}};
+        word_note note{.version = got[1] ? got[1]->stat.version + 1 : 0,
+                       .beat_version = got[0]->stat.version,
+                       .before = word_in(got[1], got[0]->stat.mzxid),
+                       .ordered = {}};
         if (ordered) {
             const auto& stat = *std::ranges::max_element(done->stats, {}, &zookeeper::node_stat::mzxid);
             const auto ago = stat.mtime - std::chrono::milliseconds(ordered->at);
@@ -77,10 +86,21 @@ async::awaitable<result<word_note>> note_word(core::session& s, std::string node
     co_return out;
 }
 
-// The key stays, so that its version only grows: a fence that has read an older one must not take it for that.
+// The key stays, so that its version only grows: a fence that has read an older one must not take it for that. A word
+// of before holds until the node's next heartbeat; after that it is not written again.
 async::awaitable<void> take_note_back(core::session& s, std::string node, word_note what) {
+    const std::string path = power_path(node);
+    if (!what.before.empty()) {
+        zookeeper::transaction earlier;
+        earlier.check(model::node_path(node, model::node_key::keepalive), what.beat_version);
+        earlier.set(path, what.before, what.version);
+        const auto done = co_await s.zk.commit(s.limit(), std::move(earlier));
+        if (done || done.error().code() != errc::version_conflict) {
+            co_return;  // what stays keeps the node off until it beats, and no longer
+        }
+    }
     zookeeper::transaction removal;
-    removal.set(power_path(node), std::string(model::no_fence_power), what.version);
+    removal.set(path, std::string(model::no_fence_power), what.version);
     const auto done = co_await s.zk.commit(s.limit(), std::move(removal));
     ignore(done, "what stays keeps the node off until it beats, and no longer");
 }

@@ -88,12 +88,15 @@ std::string why_not_retried(const retry_seen& seen) {
     return {};
 }
 
-std::string why_word_waits(std::string_view holder, std::string_view fence_waits_for) {
+std::string why_word_waits(std::string_view holder, bool is_node, std::string_view fence_waits_for) {
     if (holder.empty() && !fence_waits_for.empty()) {
         return fmt::format("its fence here still waits for {}: ask again", fence_waits_for);
     }
     if (holder.empty()) {
         return "the fence lock or the disk was not to be had in time: ask again";
+    }
+    if (!is_node) {
+        return fmt::format("{} has the fence lock, and is no node of this cluster: end it, and ask again", holder);
     }
     const auto node = holder.substr(0, holder.find(':'));
     return fmt::format(

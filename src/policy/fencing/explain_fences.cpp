@@ -73,6 +73,9 @@ void explain_fenced(explained_fence& out, const fence_view& one) {
     if (!one.left_off.empty()) {
         out.why += "; it was left off: " + one.left_off;
         add_missing(out, "somebody who switches it on");
+    } else if (is_said_to_be_off(*one.victim)) {
+        out.why += "; it was left off: an operator says that it is off";
+        add_missing(out, "somebody who switches it on");
     }
 }
 

@@ -201,7 +201,9 @@ std::optional<duration> proof_of_owed_power_on(const std::vector<model::fence_re
 
 std::string why_left_off(const std::vector<model::fence_record>& own, std::int64_t state_id) {
     const auto found = std::ranges::find_if(own, [state_id](const auto& one) {
-        return one.is_left_off && (one.fenced_id == state_id || one.mark_id == state_id);
+        // One that was not seen off may run, and is to be fenced, not to be switched on.
+        return one.is_left_off && one.outcome != model::fence_outcome::failed &&
+               (one.fenced_id == state_id || one.mark_id == state_id);
     });
     return found == own.end() ? std::string() : found->remark;
 }

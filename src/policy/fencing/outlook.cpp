@@ -24,11 +24,14 @@ bool is_proven_by_ours(const victim_seen& victim) {
 
 std::string outlook_of(const std::string& node, const victim_seen& victim, const fence_memory& memory, time_point now) {
     if (victim.state == daemon_state::fenced && !victim.is_recovering) {
-        return is_proven_by_ours(victim)
-                   ? std::string("its machines were dealt with; it may be switched on")
-                   : fmt::format(
-                         "no coordinator of ours has proven that it is off: what belongs to it stays as it is; {}",
-                         say_that_it_is_off(node));
+        if (!is_proven_by_ours(victim)) {
+            return fmt::format(
+                "no coordinator of ours has proven that it is off: what belongs to it stays as it is; {}",
+                say_that_it_is_off(node));
+        }
+        return is_said_to_be_off(victim)
+                   ? "its machines were dealt with; an operator says that it is off: ask him before you switch it on"
+                   : "its machines were dealt with; it may be switched on";
     }
     if (!memory.seen) {
         return {};

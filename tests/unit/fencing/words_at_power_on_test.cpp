@@ -102,6 +102,33 @@ TEST_F(words_at_power_on, R43_one_that_is_refused_is_not_noted_any_more) {
     EXPECT_EQ(value("/nodes/hv3/fencepower"), "none");
 }
 
+// That of another coordinator, which may wait there or have lost its daemon, holds as before.
+TEST_F(words_at_power_on, R43_one_that_is_refused_takes_back_no_other) {
+    sim_node& hv1 = start();
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    dead_for(60s);
+    ensemble.put("/nodes/hv3/fencepower", "off hv2");
+    const auto word = confirm(hv1, loop.clock().now() + 54s);
+    dead_for(10s);
+    ASSERT_TRUE(word->answer && !*word->answer) << hv1.log();
+    EXPECT_EQ(value("/nodes/hv3/fencepower"), "off hv2");
+}
+
+// Written once more it would hold for the next time that the node dies.
+TEST_F(words_at_power_on, R43_no_other_is_written_again_once_the_node_has_beaten) {
+    sim_node& hv1 = start();
+    ensemble.put("/nodes/hv3/daemonstate", "stop");
+    dead_for(60s);
+    ensemble.put("/nodes/hv3/fencepower", "off hv2");
+    board.answer_time = 3s;
+    const auto word = confirm(hv1, loop.clock().now() + 54s);
+    dead_for(1s);
+    EXPECT_EQ(value("/nodes/hv3/fencepower"), "off hv1");
+    run_with_beats(10s, {"hv2", "hv3"});
+    ASSERT_TRUE(word->answer && !*word->answer) << hv1.log();
+    EXPECT_EQ(value("/nodes/hv3/fencepower"), "none");
+}
+
 // It was about the node as it was before it booted.
 TEST_F(words_at_power_on, R43_one_of_before_its_last_heartbeat_keeps_nothing_off) {
     sim_node& hv1 = start();

@@ -69,9 +69,9 @@ struct retry_seen {
 [[nodiscard]] std::string why_not_retried(const retry_seen& seen);
 
 // What a word that was given waited for in vain. `holder`: of the fence lock, as its child says ("hv2:1:fencing:a dead
-// node"); empty: nobody else has it. `fence_waits_for`: what this node's own fence does; empty: it has none, or goes
-// on.
-[[nodiscard]] std::string why_word_waits(std::string_view holder, std::string_view fence_waits_for);
+// node"), and whether that is a node; empty: nobody else has it. `fence_waits_for`: what this node's own fence does;
+// empty: it has none, or goes on.
+[[nodiscard]] std::string why_word_waits(std::string_view holder, bool is_node, std::string_view fence_waits_for);
 
 // Whether a word about a node as it was `then` is about it as it is `now`: not once its heartbeat has moved, nor once
 // it has written a state itself (one of the reference that boots writes `init` and `run` before it beats). Others write

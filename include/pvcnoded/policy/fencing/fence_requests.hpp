@@ -60,6 +60,10 @@ struct victim_seen {
     std::optional<stored_lease> lease{};
     friend bool operator==(const victim_seen&, const victim_seen&) = default;
 };
+// Since its last heartbeat: he may have his hands in it. By the key, or by the proof that such a word became.
+[[nodiscard]] inline bool is_said_to_be_off(const victim_seen& of) {
+    return of.is_worded || (of.proof && of.proof->is_valid && of.proof->which == fence_proof::operators_word);
+}
 
 // What is known without asking.
 struct fence_seen {

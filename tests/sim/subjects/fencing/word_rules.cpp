@@ -35,10 +35,14 @@ struct words_seen {
         time_point at;
     };
     std::vector<word> open;
-    std::vector<order> orders;                // to switch on, by ours
-    std::map<std::string, word> taken;        // by node: the last one
-    std::map<std::string, time_point> noted;  // by node: that there is a word, in the store
-    std::map<std::string, order> claims;      // by node: the last order before it was given, likewise
+    std::vector<order> orders;  // to switch on, by ours
+    struct note {
+        std::string by;
+        time_point at;
+    };
+    std::map<std::string, word> taken;               // by node: the last one
+    std::map<std::string, std::vector<note>> noted;  // by node: words in the store, the last one last
+    std::map<std::string, order> claims;             // by node: the last order before it was given, likewise
 };
 
 // No heartbeat came after it.
@@ -59,13 +63,13 @@ void power_on_is_sent(judge& of, const std::string& by, const std::string& node)
         of.say("fence_word_holds",
                fmt::format("{} switches {} on, which is off by a word that {} has taken", by, node, word->second.to));
     }
-    const auto noted = all.noted.find(node);
+    const auto& notes = all.noted[node];
     const auto claim = all.claims.find(node);
-    const bool is_under_way = claim != all.claims.end() && noted != all.noted.end() && claim->second.by == by &&
-                              claim->second.at <= noted->second && now - claim->second.at <= order_is_under_way;
-    if (noted != all.noted.end() && stands(of, node, noted->second) && !is_under_way) {
+    const bool is_under_way = claim != all.claims.end() && !notes.empty() && claim->second.by == by &&
+                              claim->second.at <= notes.back().at && now - claim->second.at <= order_is_under_way;
+    if (!notes.empty() && stands(of, node, notes.back().at) && !is_under_way) {
         of.say("fence_word_holds", fmt::format("{} switches {} on, and a word that it is off was noted {:.1f} s ago",
-                                               by, node, std::chrono::duration<double>(now - noted->second).count()));
+                                               by, node, std::chrono::duration<double>(now - notes.back().at).count()));
     }
     all.orders.push_back({by, node, now});
 }
@@ -96,10 +100,22 @@ void follow_power_key(judge& of, const seen_change& seen) {
     const std::string node = path.substr(nodes.size(), path.rfind('/') - nodes.size());
     const bool is_there = seen.what.what != recorded_kind::remove;
     const auto said = is_there ? model::parse_fence_power(seen.what.data) : std::nullopt;
-    if (!said || said->is_on) {
-        all.noted.erase(node);
+    auto& notes = all.noted[node];
+    std::erase_if(notes, [&](const auto& one) { return !stands(of, node, one.at); });
+    if (!is_there || (said && said->is_on)) {
+        notes.clear();
+    } else if (!said) {
+        // Taken back: that of another coordinator, which it was written over, holds as before.
+        if (!notes.empty()) {
+            notes.pop_back();
+        }
     } else {
-        all.noted[node] = of.world.now();
+        const auto before = std::ranges::find(notes, said->coordinator, &words_seen::note::by);
+        if (before != notes.end()) {
+            notes.erase(std::next(before), notes.end());
+        } else {
+            notes.push_back({said->coordinator, of.world.now()});
+        }
     }
     if (said && said->is_on) {
         all.claims[node] = {said->coordinator, node, of.world.now()};

@@ -103,6 +103,24 @@ TEST_F(word_rules_told, a_word_that_was_taken_back_is_none) {
     EXPECT_EQ(broken(), "");
 }
 
+TEST_F(word_rules_told, what_takes_a_word_back_takes_no_other_back) {
+    power_key_says("off hv1");
+    pass(4s);
+    power_key_says("off hv3");
+    power_key_says("none");
+    orders_on("hv3");
+    EXPECT_EQ(broken(), "fence_word_holds");
+}
+
+TEST_F(word_rules_told, a_word_that_another_gave_way_to_may_be_taken_back) {
+    power_key_says("off hv1");
+    power_key_says("off hv3");
+    power_key_says("off hv1");
+    power_key_says("none");
+    orders_on("hv3");
+    EXPECT_EQ(broken(), "");
+}
+
 TEST_F(word_rules_told, an_order_that_was_written_first_is_on_its_way_when_the_word_is_noted) {
     power_key_says("on hv1");
     pass(1s);

@@ -207,6 +207,18 @@ TEST(explained_fences, each_case) {
           "somebody who switches it on",
           "nothing, until it checks in",
           {}}},
+        {"off by a word to another coordinator",
+         [](fence_scene& t) {
+             t.is_down(daemon_state::fenced);
+             t.one.victim->proof = stored_proof{"r1", "hv1", fence_proof::power, true};
+             t.one.victim->is_worded = true;
+         },
+         {"hv3",
+          "fenced",
+          "it is fenced, and its recovery is over; it was left off: an operator says that it is off",
+          "somebody who switches it on",
+          "nothing, until it checks in",
+          {}}},
         {"recovered by others",
          [](fence_scene& t) {
              t.is_down(daemon_state::fenced);

@@ -321,6 +321,13 @@ TEST_F(orphans, who_asks_is_told_what_is_to_come_of_it) {
     victim.proof->is_valid = true;
     EXPECT_EQ(told(300s), "its machines were dealt with; it may be switched on");
     EXPECT_EQ(outlook_of("hv3", victim, {}, start), "its machines were dealt with; it may be switched on");
+    const std::string said =
+        "its machines were dealt with; an operator says that it is off: ask him before you switch it on";
+    victim.is_worded = true;
+    EXPECT_EQ(told(300s), said) << "on whichever coordinator";
+    victim.is_worded = false;
+    victim.proof->which = fence_proof::operators_word;
+    EXPECT_EQ(told(300s), said);
 }
 
 TEST(left_off, is_known_by_the_record_of_the_fence_that_wrote_the_state) {
@@ -331,6 +338,20 @@ TEST(left_off, is_known_by_the_record_of_the_fence_that_wrote_the_state) {
     one.is_left_off = true;
     EXPECT_EQ(why_left_off({one}, 12), one.remark);
     EXPECT_EQ(why_left_off({one}, 13), "") << "somebody has written it since";
+    one.fenced_id = 0;
+    one.mark_id = 12;
+    EXPECT_EQ(why_left_off({one}, 12), one.remark);
+    one.outcome = model::fence_outcome::failed;
+    EXPECT_EQ(why_left_off({one}, 12), "") << "it was not seen off, and is fenced again";
+}
+
+TEST(words_that_wait, say_whom_to_ask) {
+    EXPECT_EQ(why_word_waits("", false, ""), "the fence lock or the disk was not to be had in time: ask again");
+    EXPECT_EQ(why_word_waits("hv2:1:fencing:a dead node", true, ""),
+              "hv2:1:fencing:a dead node has the fence lock: say it on node hv2, or ask again when that fence is over; "
+              "--although-on does not help");
+    EXPECT_EQ(why_word_waits("backup: nightly", false, ""),
+              "backup: nightly has the fence lock, and is no node of this cluster: end it, and ask again");
 }
 
 TEST_F(orphans, R46_who_cannot_write_leaves_the_lock_to_others_for_five_minutes) {
