@@ -345,15 +345,6 @@ TEST(left_off, is_known_by_the_record_of_the_fence_that_wrote_the_state) {
     EXPECT_EQ(why_left_off({one}, 12), "") << "it was not seen off, and is fenced again";
 }
 
-TEST(words_that_wait, say_whom_to_ask) {
-    EXPECT_EQ(why_word_waits("", false, ""), "the fence lock or the disk was not to be had in time: ask again");
-    EXPECT_EQ(why_word_waits("hv2:1:fencing:a dead node", true, ""),
-              "hv2:1:fencing:a dead node has the fence lock: say it on node hv2, or ask again when that fence is over; "
-              "--although-on does not help");
-    EXPECT_EQ(why_word_waits("backup: nightly", false, ""),
-              "backup: nightly has the fence lock, and is no node of this cluster: end it, and ask again");
-}
-
 TEST_F(orphans, R46_who_cannot_write_leaves_the_lock_to_others_for_five_minutes) {
     memory.ended(fence_end::unrecordable, 11, 20, start);
     EXPECT_FALSE(at(299s));

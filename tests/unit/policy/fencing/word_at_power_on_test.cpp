@@ -111,5 +111,14 @@ TEST(fence_word_at_power_on, R43_who_is_recovered_on_another_proof_is_left_off_a
               "afterwards, by this word");
 }
 
+TEST(words_that_wait, say_whom_to_ask) {
+    EXPECT_EQ(why_word_waits("", false, ""), "the fence lock or the disk was not to be had in time: ask again");
+    EXPECT_EQ(why_word_waits("hv2:1:fencing:a dead node", true, ""),
+              "hv2:1:fencing:a dead node has the fence lock: say it on node hv2, or ask again when that fence is over; "
+              "--although-on does not help");
+    EXPECT_EQ(why_word_waits("backup: nightly", false, ""),
+              "backup: nightly has the fence lock, and is no node of this cluster: end it, and ask again");
+}
+
 }  // namespace
 }  // namespace pvc::policy
