@@ -183,8 +183,10 @@ result<host_comparison> compare_with_host(const config::node_config& configured)
         auto names = co_await networks::names_of_host(host);
         are_names_known = names.is_whole();
         if (!are_names_known) {
+            const auto kept = co_await networks::kept_names(host);
+            names.unread += kept.unread.empty() ? "" : "; and of before: " + kept.unread;
+            names.named.add(kept.named);
             out.warnings.push_back(networks::unread_words(names));
-            names.named.add(co_await networks::kept_names(host));
         }
         whose.named = std::move(names.named.names);
         whose.masters = std::move(names.named.masters);

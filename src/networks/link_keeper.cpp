@@ -222,6 +222,7 @@ async::awaitable<void> link_keeper::follow_names() {
     bool has_any = false;
     std::optional<policy::named_links> kept;
     std::string not_kept;
+    std::string lost;  // why what was named before is not known
     for (;;) {
         const auto wishes = clients_.wanted_count();
         const time_point begun = node_.clock().now();
@@ -232,11 +233,15 @@ async::awaitable<void> link_keeper::follow_names() {
         std::vector<policy::network_remark> said;
         if (is_whole) {
             known = std::move(read.named);
+            lost.clear();
         } else {
             if (!has_any) {
-                known = co_await kept_names(node_.port.host);
+                auto record = co_await kept_names(node_.port.host);
+                known = std::move(record.named);
+                lost = std::move(record.unread);
             }
             known.add(read.named);
+            read.unread += lost.empty() ? "" : "; and of before: " + lost;
             said.push_back({message::network_left_alone, false, unread_words(read)});
         }
         has_any = true;

@@ -272,9 +272,18 @@ std::string unread_words(const host_names& names) {
         names.unread);
 }
 
-async::awaitable<policy::named_links> kept_names(services::host& host) {
+async::awaitable<host_names> kept_names(services::host& host) {
     const auto text = co_await host.read_disk_file(kept_path, most_kept);
-    co_return text ? policy::parse_names(*text) : policy::named_links();
+    host_names out;
+    if (text) {
+        out.named = policy::parse_names(*text);
+        out.unread = policy::names_text(out.named) == *text
+                         ? std::string()
+                         : failure(errc::invalid, kept_path, "it is not as it was written").text();
+    } else if (is_unknown(text.error())) {
+        out.unread = text.error().text();
+    }
+    co_return out;
 }
 
 async::awaitable<result<void>> keep_names(services::host& host, const policy::named_links& names) {

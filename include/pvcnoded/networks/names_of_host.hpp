@@ -26,7 +26,8 @@ async::awaitable<host_names> names_of_host(services::host& host);
 [[nodiscard]] std::string unread_words(const host_names& names);
 
 // What was named when all could be read last, in this boot or before it: while a part cannot be read it still is.
-async::awaitable<policy::named_links> kept_names(services::host& host);
+// `unread`: why that is not known, or not all of it.
+async::awaitable<host_names> kept_names(services::host& host);
 // For whoever comes next.
 async::awaitable<result<void>> keep_names(services::host& host, const policy::named_links& names);
 

@@ -135,6 +135,23 @@ TEST_F(unread_names_test, names_are_known_also_where_they_cannot_be_kept) {
         << hv1.log();
 }
 
+// The record of what was named before may be damaged as well as a file of the host's.
+TEST_F(unread_names_test, a_record_that_cannot_be_read_is_said_beside_the_part) {
+    auto& hv1 = add_networked();
+    hv1.host.files[own_file] = for_shell;
+    const std::string path = "/var/lib/pvc/names-of-host";
+    hv1.host.files[path] = "some garbage\n";
+    start(hv1);
+    beat(10s);
+    EXPECT_TRUE(hv1.logged("; and of before: " + path + ": ")) << hv1.log();
+    EXPECT_TRUE(hv1.logged("it is not as it was written: until it is, a client network")) << hv1.log();
+    hv1.kill();
+    hv1.host.broken.insert_or_assign(path, failure(errc::io, path, "Input/output error"));
+    start(hv1);
+    beat(10s);
+    EXPECT_TRUE(hv1.logged("Input/output error: until it is, a client network")) << hv1.log();
+}
+
 // A disk that hangs is asked for nothing more: no network waits for a thousand files.
 TEST_F(unread_names_test, a_disk_that_hangs_ends_the_look) {
     auto& hv1 = add_networked();
