@@ -331,7 +331,7 @@ TEST_F(fencer_faults, a_word_in_the_midst_of_orders_that_are_not_answered) {
 
 TEST_F(fencer_faults, who_asks_in_vain_is_told_who_has_the_fence_lock) {
     sim_node& hv1 = start();
-    const auto other = take_lock(0, "hv9:1:fencing:a dead node");
+    const auto other = take_lock(0, "hv2:1:fencing:a dead node");
     board.is_reachable = false;
     dead_for(60s);
     const auto said = confirm(hv1, loop.clock().now() + 40s, true);
@@ -339,7 +339,7 @@ TEST_F(fencer_faults, who_asks_in_vain_is_told_who_has_the_fence_lock) {
     ASSERT_TRUE(said->answer && !*said->answer) << hv1.log();
     EXPECT_EQ(said->answer->error().code(), errc::timed_out);
     EXPECT_EQ(said->answer->error().cause(),
-              "hv9:1:fencing:a dead node has the fence lock: say it on node hv9, or ask again when that fence is over; "
+              "hv2:1:fencing:a dead node has the fence lock: say it on node hv2, or ask again when that fence is over; "
               "--although-on does not help");
     EXPECT_EQ(state(), "run");
     ensemble.close_session(other);
