@@ -272,7 +272,12 @@ async::awaitable<void> fencer_part::take_word(core::fence_word word, time_point 
             co_return;
         }
         if (is_over) {
-            refuse("its fence has ended: " + std::string(to_text(run->machine().end)));
+            const auto& fence = run->machine();
+            refuse(fence.is_fenced && fence.keeps_off
+                       ? fmt::format("node {} is proven to be off already, and its machines were dealt with; it is "
+                                     "not switched on afterwards, by this word",
+                                     node)
+                       : "its fence has ended: " + std::string(to_text(fence.end)));
             co_return;
         }
         const auto mine = words_.find(node);

@@ -84,6 +84,8 @@ TEST_F(words_at_power_on, R43_one_that_waits_on_the_fencer_is_heard_by_its_own_p
     dead_for(60s);
     ASSERT_TRUE(said->answer) << fencer->log();
     EXPECT_EQ(times_ordered("on"), 0) << (*said->answer ? "taken" : said->answer->error().text()) << fencer->log();
+    EXPECT_TRUE(*said->answer || said->answer->error().text().find("by this word") != std::string::npos)
+        << said->answer->error().text();
     dead_for(10min);
     EXPECT_EQ(state(), "fenced");
     EXPECT_EQ(value(std::string("/domains/") + vm1 + "/node"), "hv2");
