@@ -34,13 +34,15 @@ static void check_routes(std::string_view body) {
     PVC_ASSERT(!netlink::is_default_route(body) || body.size() > 1);
     const auto link = netlink::link_of_route(body);
     const auto over_links = netlink::parse_link_routes(body);
+    // A route that leads nowhere (blackhole and its like) needs no device; it says so itself.
+    const auto has_its_device = [](const model::link_route& one) { return one.link != 0 || !one.more.empty(); };
     if (over_links && over_links->size() == 1 && link) {
-        PVC_ASSERT(over_links->front().link != 0);
+        PVC_ASSERT(has_its_device(over_links->front()));
     }
     PVC_ASSERT(!over_links || over_links->size() <= 1 + body.size() / 8);
     if (over_links) {
         for (const auto& one : *over_links) {
-            PVC_ASSERT(one.link != 0 && one.is.to.prefix <= (one.is.to.address.is_v4() ? 32 : 128));
+            PVC_ASSERT(has_its_device(one) && one.is.to.prefix <= (one.is.to.address.is_v4() ? 32 : 128));
         }
     }
     if (const auto connected = netlink::parse_connected_route(body); connected && *connected) {

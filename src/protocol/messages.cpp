@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace pvc::protocol {
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t name_bytes_max = 64;
 constexpr std::size_t request_depth_max = 4;
 constexpr std::size_t answer_depth_max = 16;
+constexpr double number_max = 1e300;  // of either sign; no figure of a node comes near it
 
 constexpr std::array<std::pair<problem, std::string_view>, 9> problems{{
     {problem::bad_request, "bad-request"},
@@ -80,6 +82,19 @@ result<std::int64_t> id_of(const json::object& from) {
 
 std::string text_of(const json::string& text) {
     return {text.data(), text.size()};
+}
+
+// Whether it can be said again: a number beyond what a double holds is read as infinite, which JSON has no word for.
+bool has_only_finite_numbers(const json::value& in) {
+    if (const double* number = in.if_double()) {
+        return std::abs(*number) <= number_max;
+    }
+    if (const json::array* all = in.if_array()) {
+        return std::ranges::all_of(*all, has_only_finite_numbers);
+    }
+    const json::object* all = in.if_object();
+    return all == nullptr ||
+           std::ranges::all_of(*all, [](const auto& one) { return has_only_finite_numbers(one.value()); });
 }
 
 }  // namespace
@@ -167,6 +182,9 @@ result<answer> parse_answer(std::string_view line) {
         json::value* result = from.if_contains("result");
         if (result == nullptr || !result->is_object()) {
             return invalid("\"result\" is missing or no object");
+        }
+        if (!has_only_finite_numbers(*result)) {
+            return invalid("a number in \"result\" is too large");
         }
         out.result = std::move(result->get_object());
         const json::value* more = from.if_contains("more");

@@ -115,7 +115,8 @@ TEST(control_messages, bad_answers) {
          {"", "{}", R"({"version":1,"id":1})", R"({"version":1,"id":1,"ok":1})", R"({"version":1,"id":1,"ok":true})",
           R"({"version":1,"id":1,"ok":true,"result":[]})", R"({"version":1,"id":1,"ok":false})",
           R"({"version":1,"id":1,"ok":false,"error":{"code":"busy"}})", R"({"version":1,"ok":true,"result":{}})",
-          R"({"version":2,"id":1,"ok":true,"result":{}})"}) {
+          R"({"version":2,"id":1,"ok":true,"result":{}})",
+          R"({"version":1,"id":1,"ok":true,"result":{"a":[{"b":9e308}]}})"}) {
         EXPECT_FALSE(parse_answer(line)) << line;
     }
     const auto later = parse_answer(R"({"version":1,"id":1,"ok":false,"error":{"code":"of later","text":"x"}})");
