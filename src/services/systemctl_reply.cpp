@@ -20,7 +20,7 @@ std::string words(const async::process_outcome& outcome) {
     return line.empty() ? outcome.text() : line;
 }
 
-// systemd 252, src/systemctl: the messages for a machine, or a container, without a running systemd.
+// Of systemctl 252: the messages for a machine, or a container, without a running systemd.
 bool no_manager(std::string_view said) {
     return said.find("not been booted with systemd") != std::string_view::npos ||
            said.find("Failed to connect to bus") != std::string_view::npos;

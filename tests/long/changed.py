@@ -1,4 +1,4 @@
-"""Which files differ from what was found clean: tests/long/clean/PART lists the content of each then, as git names it. A
+"""Which files differ from what was found clean: a file of each part in tests/long/clean/ lists the content of each then, as git names it. A
 commit does as well; contents survive a history that was rewritten."""
 import hashlib
 import os
