@@ -16,6 +16,6 @@ endif()
 install(FILES conf/pvcnoded.sample.yaml DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES conf/pvcnoded.logrotate DESTINATION "${CMAKE_INSTALL_SYSCONFDIR}/logrotate.d" RENAME pvcnoded)
 install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs" FILES_MATCHING PATTERN "*.md" PATTERN "*.rules.yml" PATTERN man EXCLUDE)
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs" FILES_MATCHING PATTERN "*.md" PATTERN "*.rules.yml" PATTERN man EXCLUDE PATTERN spec EXCLUDE)
 install(DIRECTORY unit-files/ DESTINATION "lib/systemd/system"
   FILES_MATCHING PATTERN "*.service" PATTERN "*.target")

@@ -1,6 +1,6 @@
 // A hand-over from a foreign primary to ours that comes in the moment of its tick: it writes its own name back and
 // gives the role up all the same, and nobody is primary (README ruling 22). As recorded in
-// tests/data/traces/primary-reference-to-ours-nobody.jsonl.
+// docs/spec/traces/primary-reference-to-ours-nobody.jsonl.
 #include "sim/foreign/foreign_fixture.hpp"
 #include "sim/foreign/recorded_trace.hpp"
 
@@ -51,7 +51,7 @@ TEST_F(foreign_refusal, it_names_itself_again_and_relinquishes_as_recorded) {
     hand_over_before_tick(30ms);
     loop.run_for(4s);
     const auto recorded = of_the_role(
-        read_trace(std::string(PVC_SOURCE_DIR) + "/tests/data/traces/primary-reference-to-ours-nobody.jsonl"));
+        read_trace(std::string(PVC_SOURCE_DIR) + "/docs/spec/traces/primary-reference-to-ours-nobody.jsonl"));
     const std::map<std::int64_t, std::string> writers{{client.link().session_id(), "client"},
                                                       {foreign.front().link().session_id(), "pvchv2"}};
     auto seen = of_the_role(written_since(ensemble, start, writers));

@@ -20,7 +20,7 @@ duration seconds(double value) {
 class foreign_traces : public foreign_test {
 protected:
     void load(const std::string& scenario) {
-        recorded = read_trace(std::string(PVC_SOURCE_DIR) + "/tests/data/traces/" + scenario + ".jsonl");
+        recorded = read_trace(std::string(PVC_SOURCE_DIR) + "/docs/spec/traces/" + scenario + ".jsonl");
         ASSERT_FALSE(recorded.empty());
     }
     // The value that a recording shows first, with what was cut from it replaced.

@@ -1,4 +1,4 @@
-// The recorded traces of the reference (tests/data/traces), and what a simulated cluster wrote in the same form, so
+// The recorded traces of the reference (docs/spec/traces), and what a simulated cluster wrote in the same form, so
 // that the two can be compared event by event.
 //
 // Compared: who wrote, which operation on which key with which value, what shares a transaction, the order of each
