@@ -14,7 +14,8 @@ namespace {
 
 constexpr duration slow_from = 2s;  // is said
 constexpr duration said_every = 1h;
-constexpr duration pause = 1s;  // somebody may write the key all the time
+constexpr duration asked_again = 5min;  // a board that is silent, or does not tell its GUID
+constexpr duration pause = 1s;          // somebody may write the key all the time
 
 // Why it does not count as reachable; empty: it does.
 std::string trouble_in(const result<power::board_answer>& heard) {
@@ -77,12 +78,15 @@ async::awaitable<result<void>> ipmi_check::prepare(core::preparation in) {
 }
 
 async::awaitable<void> ipmi_check::look() {
-    if (!co_await ask_power()) {
-        co_return;
-    }
+    // Whatever it says of the power: a board that says `off` of a host that runs is likely to be another's.
+    co_await ask_power();
     for (;;) {
-        const std::string which = co_await ask_which();
-        if (which.empty()) {
+        const auto which = co_await ask_which();
+        if (!which) {
+            co_await async::sleep_for(node_.clock(), asked_again, "the next question whose board it is");
+            continue;
+        }
+        if (which->empty()) {
             co_return;
         }
         is_foreign_.set(true);
@@ -90,7 +94,7 @@ async::awaitable<void> ipmi_check::look() {
             message::ipmi_foreign,
             fmt::format("IPMI interface {} is not that of this node ({}): who fenced this node would switch "
                         "off another; no other node is told of it",
-                        shown(node_.config->ipmi.host), which));
+                        shown(node_.config->ipmi.host), *which));
         co_await async::sleep_for(node_.clock(), said_every, "the next look at a board that is another's");
     }
 }
@@ -100,8 +104,7 @@ power::board_access ipmi_check::access() const {
     return {own.host, own.user, own.pass, own.cipher_suite, false};
 }
 
-// True: it answers that it is on.
-async::awaitable<bool> ipmi_check::ask_power() {
+async::awaitable<void> ipmi_check::ask_power() {
     const std::string host = shown(node_.config->ipmi.host);
     const auto heard =
         co_await board_.ask(access(), power::board_command::status, boot_time::max(), power::command_limit);
@@ -110,7 +113,7 @@ async::awaitable<bool> ipmi_check::ask_power() {
                           fmt::format("IPMI interface {} of this node cannot be used ({}): no other node could fence "
                                       "this one through it",
                                       host, trouble));
-        co_return false;
+        co_return;
     }
     if (heard->took > slow_from) {
         node_.log.warning(
@@ -121,11 +124,11 @@ async::awaitable<bool> ipmi_check::ask_power() {
     } else {
         node_.log.ok("IPMI interface " + host + " of this node answers");
     }
-    co_return true;
 }
 
-// In words: the two GUIDs, if they differ. Empty: they agree, or one of them is not told.
-async::awaitable<std::string> ipmi_check::ask_which() {
+// In words: the two GUIDs, if they differ. Empty: they agree, or this host or the board has none. Nothing: it did not
+// say.
+async::awaitable<std::optional<std::string>> ipmi_check::ask_which() {
     const auto own = co_await board_.ask_own_guid(power::command_limit);
     const std::string here = own ? policy::read_board_guid(own->status, own->output) : std::string();
     if (here.empty()) {
@@ -133,7 +136,10 @@ async::awaitable<std::string> ipmi_check::ask_which() {
     }
     const auto heard =
         co_await board_.ask(access(), power::board_command::guid, boot_time::max(), power::command_limit);
-    const std::string there = heard ? policy::read_board_guid(heard->status, heard->output) : std::string();
+    if (!heard || heard->status != 0) {
+        co_return std::nullopt;
+    }
+    const std::string there = policy::read_board_guid(heard->status, heard->output);
     if (there.empty() || there == here) {
         co_return std::string();
     }

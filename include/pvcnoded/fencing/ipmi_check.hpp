@@ -1,12 +1,16 @@
 // Asks this node's own management controller once, at the start, whether it answers: those who would fence this node
 // depend on it. What it says is logged; it runs beside the start-up and holds nothing up. Where the board that answers
 // there is not the one that this host has by its own interface, whoever fenced this node would switch off another: the
-// node then publishes an empty `ipmihostname`, and says so each hour.
+// node then publishes an empty `ipmihostname`, and says so each hour. A board that does not tell is asked again every
+// 5 min.
 // Specification: node-lifecycle.md 10.6, 3.2 (S8), AC10; README rulings 16, 41, 42.
 #pragma once
 
 #include "pvcnoded/core/subject.hpp"
 #include "pvcnoded/power/board.hpp"
+
+#include <optional>
+#include <string>
 
 namespace pvc::fencing {
 
@@ -30,8 +34,8 @@ private:
 
     async::awaitable<void> look();
     [[nodiscard]] power::board_access access() const;
-    async::awaitable<bool> ask_power();
-    async::awaitable<std::string> ask_which();
+    async::awaitable<void> ask_power();
+    async::awaitable<std::optional<std::string>> ask_which();
 
     core::node_context& node_;
     power::board& board_;

@@ -28,12 +28,23 @@ protected:
         loop.run_for(40s);
         return took;
     }
-    // `here`: what the host's own interface tells, `there`: the one in the network.
-    void start_with_guids(const std::string& here, const std::string& there) {
+    // `here`: what the host's own interface tells, `there`: the one in the network, `power`: what that says of the host
+    // (empty: it is silent for two minutes, whatever it is asked).
+    void start_with_guids(const std::string& here, const std::string& there, const std::string& power = "on") {
         sim_node& hv1 = add();
-        hv1.boards.add([here, there](const async::command& what) {
+        const auto silent_until = loop.clock().now() + 2min;
+        hv1.boards.add([=, this](const async::command& what) {
             std::optional<sim::sim_program> ran;
-            if (what.arguments.front() == "ipmitool" && what.arguments.back() == "guid") {
+            if (what.arguments.front() != "ipmitool") {
+                return ran;
+            }
+            if (power.empty() && what.arguments[2] != "open" && loop.clock().now() < silent_until) {
+                ran.emplace();
+                ran->takes = 60s;
+            } else if (what.arguments.back() == "status" && !power.empty()) {
+                ran.emplace();
+                ran->output = "Chassis Power is " + power + "\n";
+            } else if (what.arguments.back() == "guid") {
                 ran.emplace();
                 ran->output = "System GUID  : " + (what.arguments[2] == "open" ? here : there) + "\n";
             }
@@ -151,6 +162,23 @@ TEST_F(ipmi_check, another_nodes_board_is_not_published) {
         nodes.pop_back();
         ensemble.remove_tree("/nodes");
     }
+}
+
+// A board that says `off` of a host that runs is the plainest sign of another's; one that is silent may be heard later.
+TEST_F(ipmi_check, another_nodes_board_is_found_whatever_it_says_of_the_power) {
+    const std::string here = "31303043-534d-2500-90d8-7a1600000001";
+    const std::string there = "31303043-534d-2500-90d8-7a1600000002";
+    start_with_guids(here, there, "off");
+    EXPECT_EQ(values_written("/nodes/hv1/ipmihostname"), (std::vector<std::string>{"hv1-lom", ""}));
+    EXPECT_NE(said().find("is not that of this node"), std::string::npos) << said();
+
+    nodes.pop_back();
+    ensemble.remove_tree("/nodes");
+    start_with_guids(here, there, "");
+    EXPECT_EQ(ensemble.get("/nodes/hv1/ipmihostname"), "hv1-lom");
+    loop.run_for(6min);
+    EXPECT_EQ(ensemble.get("/nodes/hv1/ipmihostname"), "") << said();
+    EXPECT_EQ(nodes.back().boards.running(), 0U);
 }
 
 }  // namespace
