@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -24,6 +25,25 @@ std::uint64_t hash_of(std::string_view name) {
 
 std::size_t place_in(std::uint64_t entry) {
     return static_cast<std::uint32_t>(entry);
+}
+
+// Those of one place stay in the order of the kernel: it takes the first.
+void sort_routes(std::vector<link_route>& all) {
+    const auto place_of = [](const link_route& one) {
+        return std::tuple(one.link, one.table, one.is.to.address, one.is.to.prefix, one.is.metric);
+    };
+    if (std::ranges::is_sorted(all, {}, place_of)) {
+        return;
+    }
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t at) { return std::pair(place_of(all[at]), at); });
+    std::vector<link_route> sorted;
+    sorted.reserve(all.size());
+    for (const auto at : order) {
+        sorted.push_back(std::move(all[at]));
+    }
+    all = std::move(sorted);
 }
 
 }  // namespace
@@ -53,9 +73,7 @@ network_state::network_state(std::vector<network_link> links, std::vector<link_a
     if (!std::ranges::is_sorted(links_, {}, &network_link::index)) {
         std::ranges::sort(links_, {}, &network_link::index);
     }
-    std::ranges::sort(link_routes_, {}, [](const link_route& one) {
-        return std::tuple(one.link, one.table, one.is.to.address, one.is.to.prefix, one.is.metric, one.is.gateway);
-    });
+    sort_routes(link_routes_);
     // Those of one link stay in the order of the kernel.
     if (std::ranges::is_sorted(addresses, {}, &link_address::link)) {
         addresses_ = std::move(addresses);

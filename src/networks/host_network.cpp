@@ -181,12 +181,6 @@ async::awaitable<void> host_network::keep_addresses(const model::network_state& 
     const auto steps = policy::addresses_to_keep(work_.config(), seen, kept_);
     for (const auto& one : steps) {
         std::vector<model::network_change> step{one};
-        // The kernel forgets what somebody entered when a link is given an address, also the one that it has.
-        for (const auto& neighbour : seen.neighbours()) {
-            if (seen.name_of(neighbour.link) == one.name) {
-                step.emplace_back(model::add_neighbour{one.name, neighbour.is});
-            }
-        }
         auto done = co_await work_.carry_out(std::move(step));
         if (done) {
             kept_.insert(seen.find(one.name)->index);

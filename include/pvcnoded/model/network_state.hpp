@@ -7,6 +7,7 @@
 #include "pvcnoded/model/network_neighbour.hpp"
 #include "pvcnoded/model/network_route.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -94,6 +95,9 @@ struct connected_route {
     host_address network;  // without bits of a host
     std::uint32_t metric = 0;
     std::optional<ip::address> source{};
+    std::string settings{};  // network_route: the kernel gives it none, somebody does
+    // So many routes of its place (main table, metric) over its link, which somebody made, the kernel takes before it.
+    std::size_t behind = 0;
 
     friend bool operator==(const connected_route&, const connected_route&) = default;
 };

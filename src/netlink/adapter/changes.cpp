@@ -99,9 +99,25 @@ change_work::outcome change_work::operator()(const model::plain_vxlan& one) {
                                                            : done;
 }
 
+// The kernel forgets what somebody entered on a link that is given an address, also the one that it has: that comes
+// again within the same datagram, so that who dies in between has lost none.
 change_work::outcome change_work::operator()(const model::set_hardware& one) {
     PVC_TRY(const auto found, requests_.need_link(one.name, by_));
-    return carry_out(set_hardware_message(found.link.index, one.hardware));
+    PVC_TRY(const auto neighbours, requests_.neighbours(by_));
+    std::vector<std::string> again;
+    for (const auto& neighbour : neighbours) {
+        if (neighbour.link == found.link.index) {
+            again.push_back(add_neighbour_message(found.link.index, neighbour.is));
+        }
+    }
+    std::vector<kernel_answer> ends;
+    PVC_TRY(const auto answer,
+            requests_.ask_all(set_hardware_message(found.link.index, one.hardware), std::move(again), ends, by_));
+    if (answer.error != 0) {
+        return refusal(about_, answer);
+    }
+    const auto lost = std::ranges::find_if(ends, [](const kernel_answer& end) { return end.error != 0; });
+    return lost == ends.end() ? result<void>() : result<void>(refusal(about_, *lost));
 }
 
 change_work::outcome change_work::operator()(const model::set_up& one) {
@@ -221,11 +237,12 @@ change_work::outcome change_work::operator()(const model::add_route& one) {
     if (answer.error == 0) {
         return result<void>();
     }
-    if (answer.error != EEXIST) {
-        return refusal(about_, answer);
-    }
+    // Also one whose gateway cannot be reached any more: the kernel looks at that first.
     PVC_TRY(const bool is_there, has(found.link.index, one.route, one.table));
-    return is_there ? result<void>() : add_moved(found.link.index, one);
+    if (is_there || answer.error != EEXIST) {
+        return is_there ? result<void>() : refusal(about_, answer);
+    }
+    return add_moved(found.link.index, one);
 }
 
 // The kernel would make it for an address that is gone as well, and nobody would take it away.
@@ -311,7 +328,7 @@ change_work::outcome change_work::put_back(int link, const model::add_route& one
     }
     if (!stripped || of_place == 1) {
         const auto how = stripped ? beside_others::give_way : beside_others::stay;
-        return carry_out(add_route_message(link, one.route, one.table, how));
+        return carry_out(add_route_message(link, one.route, one.table, how), EEXIST);
     }
     std::vector<kernel_answer> ends;
     auto again = add_route_message(link, one.route, one.table, beside_others::stay);

@@ -63,6 +63,16 @@ result<void> pass_over(const reply_message& /*one*/) {
     return {};
 }
 
+// Of a dump so far, in which those of one place stand together.
+std::size_t before_it(const std::vector<model::link_route>& all, const model::connected_route& one) {
+    std::size_t count = 0;
+    for (auto route = all.rbegin(); route != all.rend() && route->is.to == one.network; ++route) {
+        count += route->link == one.link && route->table == model::main_table && route->is.metric == one.metric &&
+                 route->is.tos == 0;
+    }
+    return count;
+}
+
 }  // namespace
 
 std::string kernel_answer::cause() const {
@@ -349,9 +359,10 @@ result<kernel_requests::found_routes> kernel_requests::dump_routes(int family, s
             PVC_TRY(auto defaults, parse_default_route(one.body));
             std::ranges::move(defaults, std::back_inserter(found.of_default));
         }
-        PVC_TRY(const auto connected, parse_connected_route(one.body));
+        PVC_TRY(auto connected, parse_connected_route(one.body));
         if (connected) {
-            found.connected.push_back(*connected);
+            connected->behind = before_it(found.of_links, *connected);
+            found.connected.push_back(*std::move(connected));
             return {};
         }
         const auto link = link_of_route(one.body);

@@ -571,7 +571,8 @@ result<std::optional<model::connected_route>> parse_connected_route(std::string_
     if (parts.table != RT_TABLE_MAIN || parts.gateway || parts.link == 0 || !parts.to) {
         return std::nullopt;
     }
-    return model::connected_route{parts.link, {*parts.to, head->rtm_dst_len}, parts.metric, parts.source};
+    return model::connected_route{
+        parts.link, {*parts.to, head->rtm_dst_len}, parts.metric, parts.source, std::move(parts.settings)};
 }
 
 result<std::optional<local_address>> parse_local_route(std::string_view body) {

@@ -95,6 +95,8 @@ public:
     // As a DHCP client gives it.
     void add_lease(const std::string& device, const host_address& which);
     void add_route(const std::string& device, const model::link_route& which);
+    // In front of all others of its place, as `ip route prepend` does.
+    void prepend_route(const std::string& device, const model::link_route& which);
     // All but those that every device has by itself.
     void remove_all_addresses();
     // The machine goes off, and is on again when somebody looks.
@@ -125,6 +127,7 @@ private:
     struct route_entry {
         model::link_route is;
         bool is_advertised = false;
+        bool is_in_front = false;  // also of what came with addresses
         friend bool operator==(const route_entry&, const route_entry&) = default;
     };
     struct device {
@@ -178,11 +181,13 @@ private:
     void drop_v6(device& of);
     void drop_routes(int link, bool is_v6);
     void drop_source(int link, const ip::address& which);
+    void drop_connected(const device& of, const model::link_address& gone);
     result<void> put_back(const model::link_route& wanted, const device& over);
     [[nodiscard]] result<void> can_be(const model::network_route& wanted, const device& over) const;
     // `moves_from`: model::add_route.
     result<void> add_route(const model::network_route& wanted, device& over, std::uint32_t table = model::main_table,
                            const std::string& moves_from = {});
+    [[nodiscard]] static bool is_of_connected(const route_entry& one, const model::connected_route& route);
     [[nodiscard]] bool is_of_address(const device& over, const model::network_route& route) const;
     [[nodiscard]] bool reaches(const device& over, const ip::address& gateway) const;
     [[nodiscard]] bool is_lost(int link, const host_address& network) const;

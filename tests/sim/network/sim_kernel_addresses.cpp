@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace pvc::sim {
 
@@ -137,6 +138,7 @@ void sim_kernel::remove_address(device& from, const host_address& which, const s
     const auto before = connected_routes();
     all.erase(found);
     drop_source(from.is.index, which.address);
+    drop_connected(from, gone);
     if (which.address.is_v6()) {
         keep_connected(from, gone, before);
         return;
@@ -226,6 +228,21 @@ void sim_kernel::drop_source(int link, const ip::address& which) {
     }
 }
 
+// What somebody made in place of the kernel's own goes with the address as that would.
+void sim_kernel::drop_connected(const device& of, const model::link_address& gone) {
+    if (!gone.settings.has_route() || !gone.is_permanent) {
+        return;
+    }
+    const bool has_other = std::ranges::any_of(of.v6, [&](const address_entry& one) {
+        return one.is.address.prefix == gone.address.prefix && is_within(one.is.address.address, gone.address);
+    });
+    std::erase_if(routes_, [&](const route_entry& one) {
+        const bool is_for = one.is.link == of.is.index && is_connected(one.is) &&
+                            one.is.is.to.prefix == gone.address.prefix && is_within(gone.address.address, one.is.is.to);
+        return is_for && (gone.address.address.is_v6() ? !has_other : one.is.is.source == gone.address.address);
+    });
+}
+
 bool sim_kernel::is_lost(int link, const host_address& network) const {
     return std::ranges::find(lost_, model::connected_route{link, network}) != lost_.end();
 }
@@ -262,12 +279,27 @@ std::vector<model::connected_route> sim_kernel::connected_routes() const {
             }
         }
     }
-    for (const auto& one : routes_) {
-        if (is_connected(one.is)) {
-            all.push_back({one.is.link, one.is.is.to, one.is.is.metric, one.is.is.source});
+    const bool has_front = std::ranges::any_of(routes_, &route_entry::is_in_front);
+    for (auto& made : has_front ? std::span(all) : std::span<model::connected_route>()) {
+        made.behind = static_cast<std::size_t>(std::ranges::count_if(
+            routes_, [&](const route_entry& one) { return one.is_in_front && is_of_connected(one, made); }));
+    }
+    for (auto at = routes_.begin(); at != routes_.end(); ++at) {
+        const auto& one = at->is;
+        if (is_connected(one)) {
+            all.push_back({one.link, one.is.to, one.is.metric, one.is.source, one.is.settings});
+            all.back().behind = static_cast<std::size_t>(std::count_if(
+                routes_.begin(), at, [&](const route_entry& other) { return is_of_connected(other, all.back()); }));
         }
     }
     return all;
+}
+
+// One that somebody made, of that place.
+bool sim_kernel::is_of_connected(const route_entry& one, const model::connected_route& route) {
+    return !one.is_advertised && !is_connected(one.is) && one.is.link == route.link &&
+           one.is.table == model::main_table && one.is.is.to == route.network && one.is.is.metric == route.metric &&
+           one.is.is.tos == 0;
 }
 
 void sim_kernel::flush_routes() {
@@ -388,8 +420,10 @@ result<void> sim_kernel::remove_and_keep(const model::remove_address& which,
 
 result<void> sim_kernel::add_route(const model::network_route& wanted, device& over, std::uint32_t table,
                                    const std::string& moves_from) {
-    if (moves_from == over.is.name) {
-        return put_back({.is = wanted, .link = over.is.index, .table = table}, over);
+    const model::link_route added{.is = wanted, .link = over.is.index, .table = table};
+    const bool is_kernels = is_connected(added) && is_of_address(over, wanted);
+    if (is_kernels && over.is.is_up && !is_lost(over.is.index, wanted.to)) {
+        return {};
     }
     if (wanted.is_local && wanted.protocol == kernels) {
         for (auto& entry : over.v4) {
@@ -397,7 +431,20 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
         }
         return {};
     }
-    const model::link_route added{.is = wanted, .link = over.is.index, .table = table};
+    const bool is_alone = std::ranges::none_of(routes_, [&](const route_entry& one) {
+        return one.is.link == over.is.index && one.is.table == table && one.is.is.to == wanted.to &&
+               one.is.is.metric == wanted.metric && one.is.is.tos == wanted.tos;
+    });
+    if (is_kernels && is_alone && wanted.settings.empty()) {
+        if (!over.is.is_up || (wanted.source && !answers(*wanted.source))) {
+            return failure(errc::refused, to_text(wanted), "Network is down, or its source is not here");
+        }
+        std::erase(lost_, model::connected_route{over.is.index, wanted.to});
+        return {};
+    }
+    if (moves_from == over.is.name) {
+        return put_back(added, over);
+    }
     const auto* const from = find(moves_from);
     const auto moves = [&](const model::link_route& one) {
         return from != nullptr && one.link == from->is.index && one.is.is_like(wanted);
@@ -415,13 +462,6 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     const auto is_twin = [&](const model::link_route& one) {
         return is_moving && (one.link != over.is.index || !wanted.is_merged() || !one.is.is_merged() || is_beside);
     };
-    if (is_connected(added) && is_of_address(over, wanted)) {
-        if (!over.is.is_up || (wanted.source && !answers(*wanted.source))) {
-            return failure(errc::refused, to_text(wanted), "Network is down, or its source is not here");
-        }
-        std::erase(lost_, model::connected_route{over.is.index, wanted.to});
-        return {};
-    }
     for (const auto& one : routes_) {
         const bool is_as_wanted = one.is.link == added.link && one.is.is.gateway == wanted.gateway;
         if (!is_of_place(one)) {
@@ -448,8 +488,16 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
     }
     const auto first = std::ranges::find_if(routes_, is_of_place);
     const bool comes_first = is_beside && wanted.to.address.is_v4() && moves(first->is);
-    routes_.insert(comes_first ? first : routes_.end(), {.is = added});
+    routes_.insert(comes_first ? first : routes_.end(), {.is = added, .is_in_front = comes_first});
     return {};
+}
+
+void sim_kernel::prepend_route(const std::string& device, const model::link_route& which) {
+    if (const auto* over = find(device)) {
+        routes_.insert(routes_.begin(), {.is = which, .is_in_front = true});
+        routes_.front().is.link = over->is.index;
+        settle();
+    }
 }
 
 void sim_kernel::add_with_peer(const std::string& device, const host_address& which, const ip::address& peer) {
