@@ -80,6 +80,23 @@ bool is_of_kernel(const connected_route& route, std::span<const link_address> al
     });
 }
 
+bool has_lost_route(const model::network_state& seen, const model::network_link& link, const link_address& one) {
+    const auto network = model::connected_network(one.address);
+    if (!link.is_up || one.peer || !one.is_permanent || !network) {
+        return false;
+    }
+    const auto all = routes_of_kernel(seen.addresses_of(link.index));
+    const connected_route made{
+        .network = *network,
+        .metric = metric_of(one),
+        .source = one.address.address.is_v4() ? std::optional(one.address.address) : std::nullopt};
+    return one.settings.has_route() && std::ranges::find(all, made) != all.end() &&
+           std::ranges::none_of(seen.connected_routes(), [&](const connected_route& there) {
+               return there.link == link.index && there.network == made.network && there.metric == made.metric &&
+                      there.source == made.source;
+           });
+}
+
 bool outlives(const connected_route& route, std::span<const link_address> going) {
     return route.network.address.is_v6() && std::ranges::any_of(going, [&](const link_address& one) {
                return one.address.prefix == route.network.prefix && is_in(one.address.address, route.network) &&

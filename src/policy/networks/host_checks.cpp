@@ -3,6 +3,7 @@
 #include "own_links.hpp"
 #include "port_moves.hpp"
 #include "pvcnoded/base/planted.hpp"
+#include "pvcnoded/policy/networks/connected_routes.hpp"
 #include "pvcnoded/policy/networks/host_plan.hpp"
 
 #include <fmt/format.h>
@@ -94,7 +95,12 @@ struct undo {
                    : undoing(model::remove_address{one.device, one.address, one.peer});
     }
     undoing operator()(const model::remove_address& one) const {
-        const auto was = address_on(one.device, one.address, one.peer);
+        auto was = address_on(one.device, one.address, one.peer);
+        const auto* link = before.find(one.device);
+        if (was && link != nullptr && has_lost_route(before, *link, *was)) {
+            was->settings.flags |=
+                model::no_prefix_route;  // else the kernel makes the route that the host did not have
+        }
         return was ? undoing(added_again(*was, one.device)) : undoing();
     }
     undoing operator()(const model::add_default_route& one) const {
@@ -192,7 +198,8 @@ std::vector<network_change> steps_for_lost(const model::network_route& route, co
     if (route.is_local && route.to.address.is_v6()) {
         return {model::remove_address{device, of.address, of.peer}, added_again(of, device)};
     }
-    return {model::add_route{route, device, table_of(route)}};
+    // Behind others of its place, which the host may have.
+    return {model::add_route{route, device, table_of(route), route.is_local ? std::string() : device}};
 }
 
 std::vector<host_unit> units_of_lost_routes(const model::network_state& seen, const model::network_link& bridge,

@@ -2,11 +2,13 @@
 // next look finds what is still to go. An address is on the bridge before its routes come, because a route needs an
 // address that reaches its gateway; it goes from the device after them, because they go with its last address. Routes
 // by a gateway come after those that lead to it, and go before them. All of it is there what it was here, with its
-// metric too: a host has other ways to the same networks, and takes which it took. So does the source that packets
+// metric too: a host has other ways to the same networks, and takes which it took (kept_ways.cpp: also where the kernel
+// makes one by itself). So does the source that packets
 // have: the addresses of one network come in the order of the device, and where the bridge has others before them the
 // route names the one that it had.
 #include "port_moves.hpp"
 
+#include "kept_ways.hpp"
 #include "own_links.hpp"
 #include "pvcnoded/base/planted.hpp"
 #include "pvcnoded/policy/networks/connected_routes.hpp"
@@ -57,6 +59,7 @@ public:
     port_moves make() {
         sort_addresses();
         sort_routes();
+        find_ways();
         sort_neighbours();
         add_steps();
         add_remarks();
@@ -81,6 +84,7 @@ private:
     void find_outliving();
     void sort_routes();
     void sort_own();
+    void find_ways();
     void sort_neighbours();
     [[nodiscard]] model::network_route as_it_comes(const link_route& route) const;
     [[nodiscard]] bool has_like(int link, const link_route& route) const;
@@ -101,6 +105,7 @@ private:
     std::vector<link_address> there_;                      // what it has at the end
     std::vector<link_route> over_it_;                      // over the device
     std::vector<link_route> made_there_;                   // of these, what the kernel has over the bridge by itself
+    kept_ways ways_;                                       // of what the kernel makes there
     std::vector<link_route> outliving_;                    // the kernel's own, that it would leave on the device
     std::vector<model::given_neighbour> neighbours_;       // that go
     std::vector<model::given_neighbour> kept_neighbours_;  // that stay: the bridge has another one of their address
@@ -314,23 +319,21 @@ std::string mover::why_not(const link_route& route) const {
                : "";
 }
 
-// The kernel has it there by itself, with an address of that network. One that names another source is another one.
+// The kernel has it there by itself, with an address of that network. One that names another source is another one, and
+// so is one with settings, or in the place of the kernel's own. Of IPv6 there is one alone (kept_ways.cpp).
 bool mover::is_made_there(const link_route& route) const {
+    const bool is_v4 = route.is.to.address.is_v4();
+    const auto is_in_its_place = [&](const model::connected_route& made) {
+        return is_v4 && std::ranges::any_of(going_, [&](const link_address& one) {
+                   return one.address.address == made.source && has_lost_route(seen_, device_, one);
+               });
+    };
     return !route.is.is_by_gateway() && !route.is.is_local && route.table == model::main_table && route.is.tos == 0 &&
+           (!is_v4 || route.is.settings.empty()) &&
            std::ranges::any_of(routes_of_kernel(there_), [&](const model::connected_route& one) {
                return one.network == route.is.to && one.metric == route.is.metric &&
-                      (!route.is.source || !one.source || one.source == route.is.source);
+                      (!route.is.source || !one.source || one.source == route.is.source) && !is_in_its_place(one);
            });
-}
-
-link_route as_link_route(const model::connected_route& one) {
-    const bool is_v4 = one.network.address.is_v4();
-    return {.is = {.to = one.network,
-                   .metric = one.metric,
-                   .source = one.source,
-                   .scope = is_v4 ? model::link_scope : model::universe_scope,
-                   .protocol = made_by_kernel},
-            .link = one.link};
 }
 
 // It would draw what is for the bridge's neighbours to the port. Not while an address of its network stays.
@@ -402,6 +405,21 @@ void mover::sort_routes() {
     }
 }
 
+void mover::find_ways() {
+    moving_ways move{.seen = seen_,
+                     .device = device_,
+                     .bridge = bridge_index_,
+                     .name = bridge_.name,
+                     .going = going_,
+                     .there = there_,
+                     .own = bridge_.own,
+                     .made_there = made_there_};
+    for (const auto& one : plan_.routes) {
+        move.routes.emplace_back(one, as_it_comes(one));
+    }
+    ways_ = keep_ways(move);
+}
+
 void mover::sort_neighbours() {
     for (const auto& one : seen_.neighbours()) {
         const auto is_in_way = [&](const model::link_neighbour& other) {
@@ -431,13 +449,21 @@ void mover::add_steps() {
     for (const auto& route : plan_.routes) {
         plan_.steps.emplace_back(model::add_route{as_it_comes(route), bridge_.name, route.table, device_.name});
     }
+    std::ranges::copy(ways_.steps, std::back_inserter(plan_.steps));
     for (auto route = plan_.routes.rbegin(); route != plan_.routes.rend(); ++route) {
         plan_.steps.emplace_back(model::remove_route{route->is, device_.name, route->table, bridge_.name});
     }
     std::ranges::copy(outliving_, std::back_inserter(made_there_));
-    for (const auto& route : made_there_) {
-        plan_.steps.emplace_back(model::remove_route{route.is, device_.name, route.table, bridge_.name});
-    }
+    // Those of somebody are known by themselves, and that they are there tells why the kernel's own is not: they go
+    // last.
+    const auto remove_made = [&](bool of_somebody) {
+        for (const auto& route : made_there_) {
+            if ((route.is.protocol != made_by_kernel) == of_somebody) {
+                plan_.steps.emplace_back(model::remove_route{route.is, device_.name, route.table, bridge_.name});
+            }
+        }
+    };
+    remove_made(false);
     for (const auto& one : neighbours_) {
         plan_.steps.emplace_back(model::remove_neighbour{device_.name, one});
     }
@@ -449,6 +475,7 @@ void mover::add_steps() {
     for (const auto& one : going_) {
         plan_.steps.emplace_back(model::remove_address{device_.name, one.address, one.peer});
     }
+    remove_made(true);
 }
 
 void mover::add_remarks() {
@@ -466,6 +493,16 @@ void mover::add_remarks() {
     if (!routes.empty()) {
         remark(
             fmt::format("device {} has routes, which are moved to {}: {}", device_.name, bridge_.name, listed(routes)));
+    }
+    if (!ways_.not_made.empty()) {
+        remark(fmt::format("device {} has no route of the kernel's own to {}, though an address of it: nor has {}",
+                           device_.name, listed(ways_.not_made), bridge_.name));
+    }
+    for (const auto& one : ways_.out_of_order) {
+        remark(
+            fmt::format("the {} over {} has others of its place over other devices: on {} it comes behind those "
+                        "that were behind it",
+                        one, device_.name, bridge_.name));
     }
     if (!neighbours_.empty()) {
         std::vector<std::string> entered;
@@ -538,33 +575,6 @@ bool port_moves::takes(const model::default_route& route) const {
         return one.link == route.link && one.is.is_default() && one.table == model::main_table && is_by_it &&
                one.is.metric == route.metric;
     });
-}
-
-lost_routes routes_lost(const std::vector<unmoved_route>& before, const host_plan& plan,
-                        const model::network_state& seen) {
-    lost_routes lost;
-    for (const auto& one : before) {
-        const auto* device = seen.find(one.device);
-        bool is_there = false;
-        bool is_back = false;
-        for (const auto& other : seen.link_routes()) {
-            const auto& was = one.is.is;
-            const bool is_it = other.table == one.is.table && other.is.to == was.to && other.is.metric == was.metric &&
-                               other.is.tos == was.tos && other.is.gateway == was.gateway;
-            is_there = is_there || (is_it && other.link == one.is.link);
-            is_back = is_back || (is_it && other.link != one.is.link);
-        }
-        const bool is_told = std::ranges::find(plan.remarks, one.text, &network_remark::text) != plan.remarks.end();
-        const bool is_removed = one.is_dead && !is_there;
-        if (device == nullptr || device->master == 0 || is_back || is_told || is_removed) {
-            continue;
-        }
-        lost.remarks.push_back({message::network_device_configured, false, one.text});
-        lost.next.push_back(one);
-        lost.next.back().is_dead = is_there;
-    }
-    std::ranges::copy(plan.unmoved, std::back_inserter(lost.next));
-    return lost;
 }
 
 port_moves plan_moves(const model::network_state& seen, const model::network_link& device,

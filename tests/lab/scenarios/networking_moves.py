@@ -219,3 +219,69 @@ def several_of_one_network(lab):
     for where, metric in (('10.255.0.0/24', 1024), ('default via 10.255.0.250', 1024), ('10.44.0.0/24', 100), ('fd44::/64', 100), ('fd44::/64', 256)):
         check(any(line.startswith(where) and f'metric {metric}' in line for line in ways), f'{where} metric {metric}: {ways}')
     equal([line for line in node.enter('ip', '-6', 'route', 'show', 'dev', 'ens4').splitlines() if line.startswith('fd44')], [], 'what is left on the port')
+
+
+OWN_WAYS = (
+    # A gateway for neighbours too, as hosting companies want it.
+    'address add 10.44.0.18/24 dev ens4', 'address add 10.44.0.19/24 dev ens4', 'route prepend 10.44.0.0/24 via 10.44.0.1 dev ens4',
+    # The kernel's own is not there, in itself and for a gateway.
+    'address add 10.45.0.18/24 dev ens4', 'route add 10.145.0.0/16 via 10.45.0.1 dev ens4', 'route del 10.45.0.0/24 dev ens4',
+    'address add 10.46.0.18/24 dev ens4', 'route add 10.46.0.1 dev ens4 scope link src 10.46.0.18', 'route replace 10.46.0.0/24 via 10.46.0.1 dev ens4 src 10.46.0.18',
+    # Another source, and settings.
+    'address add 10.47.0.18/24 dev ens4', 'address add 10.47.0.19/24 dev ens4', 'route replace 10.47.0.0/24 dev ens4 proto kernel scope link src 10.47.0.19',
+    'address add 10.48.0.18/24 dev ens4', 'route change 10.48.0.0/24 dev ens4 proto kernel scope link src 10.48.0.18 mtu 1400 initcwnd 30',
+    'address add 10.49.0.18/24 dev ens4', 'route replace 10.49.0.0/24 dev ens4 scope link src 10.49.0.18 advmss 1300',
+    'address add 10.50.0.18/24 dev ens4', 'route prepend 10.50.0.0/24 dev ens4 proto dhcp scope link src 10.50.0.18 mtu 1400',
+    # By a gateway before one on the link, and by gateways in no order.
+    'route add 10.147.0.0/24 via 10.44.0.1 dev ens4 table 88', 'route append 10.147.0.0/24 dev ens4 table 88 src 10.44.0.19',
+    'route add 10.148.0.0/16 via 10.44.0.9 dev ens4', 'route append 10.148.0.0/16 via 10.44.0.5 dev ens4', 'route append 10.148.0.0/16 via 10.44.0.7 dev ens4',
+    '-6 address add fd55::7/64 dev ens4 nodad', '-6 route add fd65::/64 via fd55::9 dev ens4', '-6 route del fd55::/64 dev ens4',
+    '-6 address add fd56::7/64 dev ens4 nodad', '-6 route change fd56::/64 dev ens4 proto kernel metric 256 mtu 1400',
+    '-6 address add fd57::7/64 dev ens4 nodad', '-6 route add fd57::1 dev ens4', '-6 route del fd57::/64 dev ens4', '-6 route add fd57::/64 via fd57::1 dev ens4 metric 256',
+    'neigh add 10.44.0.7 lladdr 02:00:00:00:00:07 dev ens4 nud permanent', '-6 neigh add fd55::77 lladdr 02:00:00:00:00:77 dev ens4 nud permanent')
+
+
+def _ways_over(node, device):
+    """All of the host's, with what the kernel made, as `ip` shows them; not those of the daemon's networks."""
+    return [' '.join(line.split()) for family, table in (('-4', 'main'), ('-4', '88'), ('-6', 'main'))
+            for line in node.enter('ip', family, 'route', 'show', 'table', table, 'dev', device, check=False).splitlines()
+            if not line.startswith(('10.25', 'fe80', 'fd00', 'multicast'))]
+
+
+def _entered_on(node, device):
+    return sorted(' '.join(line.split()) for family in ('-4', '-6') for line in node.enter('ip', family, 'neigh', 'show', 'dev', device, 'nud', 'permanent', check=False).splitlines()
+                  if '02:00:00:00:00' in line)
+
+
+@scenario('networking.md 3.1: a host that has other ways to its own networks than the kernel makes has them on the bridge, in their order, also after kills', limit=180)
+def own_ways_stay(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape(present=('ens4',), gateway=None))
+    node.power_on()
+    node.enter('ip', 'link', 'set', 'ens4', 'up')
+    for words in OWN_WAYS:
+        node.enter('ip', *words.split())
+    before, entered = _ways_over(node, 'ens4'), _entered_on(node, 'ens4')
+    check(len(before) > 18 and len(entered) == 2, f'{before} {entered}')
+    said = node.execute('--check-config', '--against-host')[1]
+    for words in ('would remove route 10.45.0.0/24 (source 10.45.0.18) on brcluster', 'no route of the kernel\'s own to'):
+        check(words in said, f'{words}: {said}')
+    draw = random.Random(18)
+    for kills in range(12):
+        node.start()
+        lab.wait(lambda: View(node).has('brcluster') and View(node).ports('brcluster') == ['ens4'], 30, 'the port')
+        time.sleep(draw.random() * 0.12)
+        node.daemon.kill()
+        node.daemon.wait(10)
+        both = set(_entered_on(node, 'ens4')) | set(_entered_on(node, 'brcluster'))
+        equal(sorted(both), entered, f'what somebody entered, after {kills + 1} kills')
+    start(lab, node)
+    lab.wait(lambda: _ways_over(node, 'ens4') == [] and View(node).on('ens4') == [], 30, lambda: f'all of it goes: {_ways_over(node, "ens4")}')
+    equal(_ways_over(node, 'brcluster'), before, 'the ways at the end')
+    equal(_entered_on(node, 'brcluster'), entered, 'what somebody entered, at the end')
+    for where in ('10.44.0.77', '10.45.0.77', '10.46.0.77', 'fd55::77', 'fd57::77'):
+        check('dev brcluster' not in node.enter('ip', 'route', 'get', where, check=False) or ' via ' in node.enter('ip', 'route', 'get', where, check=False), f'on the link: {where}')
+    # A later look brings nothing back.
+    node.enter('ip', 'address', 'add', '10.51.0.18/24', 'dev', 'brcluster')
+    time.sleep(3)
+    equal([one for one in _ways_over(node, 'brcluster') if not one.startswith('10.51')], before, 'the ways later')

@@ -25,6 +25,11 @@ namespace pvc::policy {
 // The kernel has made it for one of these, whatever link it is on.
 [[nodiscard]] bool is_of_kernel(const model::connected_route& route, std::span<const model::link_address> all);
 
+// The kernel made one for this address of the link, and there is none: somebody took it away, or put another one in its
+// place. Only where nothing else may be why: the link is up, the address has no far end and stays.
+[[nodiscard]] bool has_lost_route(const model::network_state& seen, const model::network_link& link,
+                                  const model::link_address& one);
+
 // IPv6: the kernel leaves it on the link although the last of these goes that it is for: one beside has noprefixroute,
 // a limited time or another metric.
 [[nodiscard]] bool outlives(const model::connected_route& route, std::span<const model::link_address> going);

@@ -307,7 +307,8 @@ struct toy_kernel::applying {
                                          .peer = one.peer,
                                          .lifetime = lifetime,
                                          .settings = one.settings});
-            if (const auto network = model::connected_network(one.address)) {
+            const auto network = model::connected_network(one.address);
+            if (network && one.settings.has_route() && !kernel.is_secondary(kernel.addresses_.back())) {
                 std::erase(kernel.lost_, model::connected_route{link->index, *network});
             }
         }

@@ -23,6 +23,10 @@ public:
     void add_address_with_peer(const std::string& device, const std::string& text, const std::string& peer);
     void add_route(const std::string& gateway, const std::string& device, std::uint32_t metric = 0);
     void add_route(const std::string& device, model::link_route route);
+    // In front of all others of its place, as `ip route prepend` does.
+    void prepend_route(const std::string& device, model::link_route route);
+    // In place of what the kernel made: with these settings, or another source.
+    void replace_connected(const std::string& device, const std::string& network, model::network_route route);
     // What somebody else does; throws nothing, returns why not, "" if done.
     std::string apply(const model::network_change& change);
     void remove(const std::string& name);
@@ -67,7 +71,8 @@ private:
     [[nodiscard]] std::vector<model::connected_route> connected_routes() const;
 
     std::vector<model::link_route> routes_;
-    std::vector<model::connected_route> lost_;
+    std::vector<model::link_route> in_front_;   // of these, those before what the kernel makes with addresses
+    std::vector<model::connected_route> lost_;  // that addresses should have, and do not
     std::vector<model::link_neighbour> neighbours_;
     std::map<int, settings_of_link> settings_;
 };

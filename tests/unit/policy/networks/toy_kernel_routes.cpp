@@ -57,13 +57,17 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
         return one.link == link->index && one.network == wanted.to && one.metric == wanted.metric &&
                (one.source == wanted.source || wanted.to.address.is_v6());
     };
-    if (is_connected(added)) {
-        auto lost = lost_;
-        std::erase(lost_, model::connected_route{link->index, wanted.to});
-        if (std::ranges::any_of(connected_routes(), is_it)) {
-            return "";
+    if (is_connected(added) && std::ranges::any_of(connected_routes(), is_it)) {
+        return "";
+    }
+    if (from == link) {
+        if (wanted.gateway && !wanted.is_onlink && !reaches(*link, *wanted.gateway)) {
+            return "network is unreachable";
         }
-        lost_ = std::move(lost);
+        if (std::ranges::find(routes_, added) == routes_.end()) {
+            routes_.push_back(added);
+        }
+        return "";
     }
     const bool is_moving = std::ranges::any_of(routes_, [&](const model::link_route& one) {
         return from != nullptr && one.link == from->index && one.table == table && one.is.is_like(wanted);
@@ -102,7 +106,21 @@ std::string toy_kernel::add_route(const model::network_link* link, const model::
     const bool comes_first =
         has_beside && wanted.to.address.is_v4() && first->link == from->index && first->is.is_like(wanted);
     routes_.insert(comes_first ? first : routes_.end(), added);
+    if (comes_first) {
+        in_front_.push_back(added);
+    }
     return "";
+}
+
+void toy_kernel::prepend_route(const std::string& device, model::link_route route) {
+    route.link = link(device).index;
+    routes_.insert(routes_.begin(), route);
+    in_front_.push_back(std::move(route));
+}
+
+void toy_kernel::replace_connected(const std::string& device, const std::string& network, model::network_route route) {
+    lost_.push_back({link(device).index, *parse_host_address(network)});
+    add_route(device, {.is = std::move(route)});
 }
 
 bool toy_kernel::is_secondary(const model::link_address& one) const {
@@ -129,6 +147,17 @@ void toy_kernel::remove_address(int link, const model::remove_address& which) {
     const auto gone = *found;
     const auto before = connected_routes();
     addresses_.erase(found);
+    // Also one that somebody put in its place.
+    std::erase_if(routes_, [&](const model::link_route& one) {
+        const bool is_for = one.link == link && is_connected(one) && one.is.to.prefix == gone.address.prefix &&
+                            is_within(gone.address.address, one.is.to);
+        const bool has_other = std::ranges::any_of(addresses_, [&](const auto& has) {
+            return has.link == link && has.address.prefix == gone.address.prefix &&
+                   is_within(has.address.address, gone.address);
+        });
+        return is_for && gone.settings.has_route() && gone.is_permanent &&
+               (one.is.to.address.is_v4() ? one.is.source == gone.address.address : !has_other);
+    });
     const auto after = connected_routes();
     const bool stays = !gone.is_permanent || std::ranges::any_of(addresses_, [&](const auto& has) {
         return has.link == link && has.address.prefix == gone.address.prefix &&
@@ -168,9 +197,20 @@ std::vector<model::connected_route> toy_kernel::connected_routes() const {
             all.push_back(made);
         }
     }
-    for (const auto& one : routes_) {
-        if (is_connected(one)) {
-            all.push_back({one.link, one.is.to, one.is.metric, one.is.source});
+    const auto is_before = [](const model::link_route& one, const model::connected_route& route) {
+        return !is_connected(one) && one.link == route.link && one.table == model::main_table &&
+               one.is.to == route.network && one.is.metric == route.metric && one.is.tos == 0;
+    };
+    for (auto& made : all) {
+        made.behind = static_cast<std::size_t>(std::ranges::count_if(routes_, [&](const model::link_route& one) {
+            return is_before(one, made) && std::ranges::find(in_front_, one) != in_front_.end();
+        }));
+    }
+    for (auto at = routes_.begin(); at != routes_.end(); ++at) {
+        if (is_connected(*at)) {
+            all.push_back({at->link, at->is.to, at->is.metric, at->is.source, at->is.settings});
+            all.back().behind = static_cast<std::size_t>(std::count_if(
+                routes_.begin(), at, [&](const model::link_route& one) { return is_before(one, all.back()); }));
         }
     }
     return all;
