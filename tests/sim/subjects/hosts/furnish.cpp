@@ -73,7 +73,13 @@ void furnish(const drawn_host& host, sim_kernel& kernel) {
         kernel.add_alt_name(device, name);
     }
     for (const auto& one : host.routes) {
-        kernel.add_route(one.device, {.is = one.is, .table = one.table});
+        if (one.how == drawn_way::removed) {
+            ignore(kernel.apply(model::remove_route{one.is, one.device, one.table}), "what is not there is gone");
+        } else if (one.how == drawn_way::in_front) {
+            kernel.prepend_route(one.device, {.is = one.is, .table = one.table});
+        } else {
+            kernel.add_route(one.device, {.is = one.is, .table = one.table});
+        }
     }
     for (const auto& [key, value] : host.settings) {
         ignore(kernel.apply(model::set_sysctl{key, value}), "the card is there");

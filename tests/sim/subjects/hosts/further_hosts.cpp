@@ -45,6 +45,7 @@ public:
         }
         some(2, &further_drawing::draw_named_by_networkd);
         some(4, &further_drawing::draw_several);
+        some(4, &further_drawing::draw_own_ways);
     }
 
 private:
@@ -318,6 +319,75 @@ private:
         way("fd57:5::/64", {});
         route(host_.upstream, "10.94.0.0/16", "172.27.0.1", 0);
         kind("several addresses of one network, with and without a route, on a device that becomes a port");
+    }
+
+    // As hosting companies want it (a gateway for neighbours too), and as people say which source or size is best.
+    void draw_own_ways() {
+        if (!host_.has_upstream_port) {
+            return;
+        }
+        const auto& device = host_.upstream;
+        constexpr std::uint32_t table = 88;
+        const auto own = [&](bool is_v4, std::string_view source) {
+            constexpr std::uint32_t metric_of_v6 = 256;
+            return model::network_route{.to = *parse_host_address(is_v4 ? "172.26.6.0/24" : "fd58:6::/64"),
+                                        .metric = is_v4 ? 0 : metric_of_v6,
+                                        .source = is_v4 ? std::optional(*parse_address(source)) : std::nullopt,
+                                        .scope = is_v4 ? model::link_scope : model::universe_scope,
+                                        .protocol = 2};
+        };
+        const auto by = [](std::string_view to, std::string_view gateway) {
+            return model::network_route{.to = *parse_host_address(to), .gateway = *parse_address(gateway), .metric = 0};
+        };
+        const auto give = [&](model::network_route which, drawn_way how = drawn_way::behind,
+                              std::uint32_t of_table = model::main_table) {
+            host_.routes.push_back({device, std::move(which), of_table, how});
+        };
+        const auto tuned = [](model::network_route which) {
+            which.settings = small_mtu_setting();
+            return which;
+        };
+        address(device, "172.26.6.18/24");
+        address(device, "172.26.6.19/24");
+        address(device, "fd58:6::18/64");
+        const bool is_in_front = has(4);
+        if (is_in_front) {
+            give(by("172.26.6.0/24", "172.26.6.1"), drawn_way::in_front);
+        }
+        give(by("10.93.0.0/16", "172.26.6.1"));
+        // What goes by the gateway is there before that cannot be reached.
+        if (has(4)) {
+            give({.to = *parse_host_address("10.92.0.0/16"), .scope = model::link_scope}, drawn_way::behind, table);
+        }
+        if (has(4)) {
+            give(by("10.92.0.0/16", "172.26.6.1"), has(4) ? drawn_way::in_front : drawn_way::behind, table);
+        }
+        switch (random_.below(5)) {
+            case 0: give(own(true, "172.26.6.18"), drawn_way::removed); break;
+            case 1:
+                give(own(true, "172.26.6.18"), drawn_way::removed);
+                give(own(true, "172.26.6.19"));
+                break;
+            case 2:
+                give(own(true, "172.26.6.18"), drawn_way::removed);
+                give(tuned(own(true, "172.26.6.18")));
+                break;
+            case 3: give(by("172.26.6.0/24", "172.26.6.2")); break;
+            default: break;
+        }
+        switch (random_.below(4)) {
+            case 0: give(own(false, ""), drawn_way::removed); break;
+            case 1:
+                give(own(false, ""), drawn_way::removed);
+                give(tuned(own(false, "")));
+                break;
+            default: break;
+        }
+        for (const auto* to : {"172.26.6.0/24", "fd58:6::/64", "10.93.0.0/16"}) {
+            host_.own_ways.push_back({device, {.to = *parse_host_address(to)}});
+        }
+        host_.own_ways.push_back({device, {.to = *parse_host_address("10.92.0.0/16")}, table});
+        kind("ways of its own to its networks, on a device that becomes a port");
     }
 
     static constexpr int mtu_of_held = 1450;

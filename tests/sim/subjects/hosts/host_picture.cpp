@@ -1,6 +1,7 @@
 #include "sim/subjects/hosts/host_picture.hpp"
 
 #include "sim/subjects/hosts/host_runs.hpp"
+#include "sim/subjects/hosts/random_host.hpp"
 #include "sim/world/cluster.hpp"
 
 #include <fmt/format.h>
@@ -61,6 +62,30 @@ std::string link_identity(const model::network_link& link) {
 const std::vector<std::string>& host_exceptions() {
     static const auto all = read_exceptions();
     return all;
+}
+
+std::string ways_words(const model::network_state& seen, const std::string& link, const drawn_route& place) {
+    const auto* over = seen.find(link);
+    std::vector<std::string> all;
+    for (const auto& one : seen.link_routes()) {
+        if (over != nullptr && one.link == over->index && one.table == place.table && one.is.to == place.is.to) {
+            auto is = one.is;
+            is.source.reset();  // beside other addresses it names the one that it had
+            all.push_back(to_text(is) + (one.is.settings.empty() ? "" : " set") +
+                          fmt::format(" by {}", one.is.protocol));
+        }
+    }
+    std::size_t so_far = 0;
+    for (const auto& one : seen.connected_routes()) {
+        if (over != nullptr && one.link == over->index && place.table == model::main_table &&
+            one.network == place.is.to) {
+            const auto at = std::min(one.behind + so_far++, all.size());
+            all.insert(all.begin() + static_cast<std::ptrdiff_t>(at),
+                       fmt::format("the kernel's own{}{}", one.source ? " from " + one.source->to_string() : "",
+                                   one.settings.empty() ? "" : " set"));
+        }
+    }
+    return fmt::format("[{}]", fmt::join(all, "; "));
 }
 
 std::string way_to(const model::network_state& seen, const std::string& where) {

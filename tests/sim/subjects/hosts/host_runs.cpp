@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <ostream>
 #include <ranges>
@@ -50,6 +51,9 @@ public:
     host_run run() {
         make_filter();
         before_ = picture_of(node());
+        look_at_own_ways([this](const drawn_route& place, const std::string& device) {
+            own_ways_.push_back(ways_words(node().kernel.state(), device, place));
+        });
         for (const auto& one : probes_of(host_)) {
             ways_[one] = way_to(node().kernel.state(), one);
         }
@@ -298,6 +302,7 @@ private:
         expect(made.empty(), fmt::format("{}: {}", when, made));
         look_at_moved(now, when);
         look_at_moved_routes(when);
+        look_at_ways(when);
         look_at_filter(when);
     }
     // Over the same link, or over the bridge whose port that has become.
@@ -344,6 +349,27 @@ private:
             expect(std::ranges::any_of(seen.link_routes(), is_it),
                    fmt::format("{}: the {} over {} is nowhere as it was", when, to_text(one.is), one.device));
         }
+    }
+    void look_at_own_ways(const std::function<void(const drawn_route&, const std::string&)>& look) const {
+        for (const auto& one : host_.own_ways) {
+            look(one, one.device);
+        }
+    }
+    // Its ways to a place over a device that became a port, those of the kernel too, are over its bridge, in their
+    // order and with their settings.
+    void look_at_ways(std::string_view when) {
+        std::size_t at = 0;
+        look_at_own_ways([&](const drawn_route& place, const std::string& name) {
+            const auto& expected = own_ways_[at++];
+            const auto& seen = node().kernel.state();
+            const auto* device = seen.find(name);
+            if (device == nullptr || device->master == 0) {
+                return;
+            }
+            const auto now = ways_words(seen, std::string(seen.name_of(device->master)), place);
+            expect(now == expected, fmt::format("{}: ways to {} over {} were {}, and are {}", when, place.is.to.text(),
+                                                name, expected, now));
+        });
     }
     // An address of a device that became a port is on the bridge, as it was.
     void look_at_moved(const host_picture& now, std::string_view when) {
@@ -505,6 +531,7 @@ private:
     cluster world_;
     host_picture before_;
     std::map<std::string, std::string> ways_;
+    std::vector<std::string> own_ways_;
     std::set<std::string> left_;
     std::set<std::string> used_;
     std::vector<std::string> foreign_;

@@ -394,7 +394,10 @@ std::string commands_of(const drawn_link& link) {
 
 std::string command_of(const drawn_route& route) {
     const bool is_dhcp = route.is.protocol == protocol_of_dhcp;
-    std::string all = fmt::format("ip route append {}{}{}", route.is.is_local ? "local " : "",
+    const auto* const how = route.how == drawn_way::behind     ? "append"
+                            : route.how == drawn_way::in_front ? "prepend"
+                                                               : "del";
+    std::string all = fmt::format("ip route {} {}{}{}", how, route.is.is_local ? "local " : "",
                                   route.is.is_default() ? "default" : route.is.to.text(),
                                   route.is.gateway ? " via " + route.is.gateway->to_string() : "");
     for (const auto& way : route.is.ways) {

@@ -59,10 +59,14 @@ struct drawn_address {
     model::address_settings settings{};
 };
 
+// `ip route append`, `prepend`, `del`.
+enum class drawn_way : std::uint8_t { behind, in_front, removed };
+
 struct drawn_route {
     std::string device;
     model::network_route is;
     std::uint32_t table = model::main_table;
+    drawn_way how = drawn_way::behind;
 };
 
 struct drawn_setting {
@@ -101,7 +105,8 @@ struct drawn_host {
     std::vector<drawn_link> links;  // in the order in which they are made, without the cards
     std::vector<drawn_address> addresses;
     std::vector<drawn_route> routes;
-    std::vector<std::string> rules;                               // words for `ip rule add`
+    std::vector<drawn_route> own_ways{};  // places to which its ways are in its own order, and with its own settings
+    std::vector<std::string> rules;       // words for `ip rule add`
     std::vector<std::pair<std::string, std::string>> altnames{};  // device, name
     std::vector<drawn_setting> settings;
     std::vector<drawn_table> tables;
