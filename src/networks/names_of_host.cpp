@@ -45,17 +45,19 @@ policy::names_in_file names_of_manager(std::string_view /*name*/, std::string_vi
     return policy::parse_keyfile(text);
 }
 
-// Files of its first folder hide those of the same name in the second, where netplan writes.
+// Files of its first folder hide those of the same name in the second, where netplan writes, and both those of the
+// third, which come with packages ("": none of those is heeded).
 struct program_of_host {
     std::string_view of_disk;
     std::string_view of_memory;
+    std::string_view of_packages;
     bool (*is_file)(std::string_view name);
     policy::names_in_file (*names_in)(std::string_view name, std::string_view text);
 };
 constexpr std::array<program_of_host, 2> programs{
-    {{"/etc/systemd/network", "/run/systemd/network", is_file_of_networkd, names_of_networkd},
-     {"/etc/NetworkManager/system-connections", "/run/NetworkManager/system-connections", policy::is_keyfile,
-      names_of_manager}}};
+    {{"/etc/systemd/network", "/run/systemd/network", "", is_file_of_networkd, names_of_networkd},
+     {"/etc/NetworkManager/system-connections", "/run/NetworkManager/system-connections",
+      "/usr/lib/NetworkManager/system-connections", policy::is_keyfile, names_of_manager}}};
 
 std::string absolute(const std::string& path) {
     return path.starts_with('/') ? path : std::string(folder_of_ifupdown) + "/" + path;
@@ -215,23 +217,40 @@ private:
         co_return found;
     }
 
-    // What a file of the first folder hides names nothing.
+    // What a file of a folder before hides names nothing. A slow disk is asked for both of its folders at once.
     async::awaitable<void> read_program(const program_of_host& program) {
+        std::array<disk_folder, 2> on_disk{
+            {{std::string(program.of_disk), {}}, {std::string(program.of_packages), {}}}};
+        co_await async::for_each_bounded("folders of the host", on_disk.size(), on_disk,
+                                         [this](disk_folder& one) { return list_into(one); });
         std::set<std::string> there;
-        for (const auto& name : co_await list(std::string(program.of_disk), "")) {
-            if (!is_over_ && program.is_file(name)) {
-                const auto path = fmt::format("{}/{}", program.of_disk, name);
-                there.insert(name);
-                add_file(program, name, co_await host_.read_disk_file(path, most_bytes));
-            }
-        }
+        co_await read_folder(program, on_disk[0], there);
         auto names = host_.list_files(std::string(program.of_memory));
         if (!names) {
-            co_return note_failed(names.error(), "");
+            note_failed(names.error(), "");
         }
-        for (const auto& name : *names) {
-            if (!is_over_ && program.is_file(name) && !there.contains(name)) {
+        for (const auto& name : names ? *names : std::vector<std::string>()) {
+            if (!is_over_ && program.is_file(name) && there.insert(name).second) {
                 add_file(program, name, host_.read_file(fmt::format("{}/{}", program.of_memory, name)));
+            }
+        }
+        co_await read_folder(program, on_disk[1], there);
+    }
+    struct disk_folder {
+        std::string path;
+        std::vector<std::string> names;
+    };
+    async::awaitable<void> list_into(disk_folder& one) {
+        if (!one.path.empty()) {
+            one.names = co_await list(one.path, "");
+        }
+    }
+    async::awaitable<void> read_folder(const program_of_host& program, const disk_folder& folder,
+                                       std::set<std::string>& there) {
+        for (const auto& name : folder.names) {
+            if (!is_over_ && program.is_file(name) && there.insert(name).second) {
+                add_file(program, name,
+                         co_await host_.read_disk_file(fmt::format("{}/{}", folder.path, name), most_bytes));
             }
         }
     }

@@ -160,9 +160,14 @@ names_in_file parse_keyfile(std::string_view text) {
     } else if (type == "vxlan") {
         add_vxlan(out, value_of(all, "vxlan.id"), value_of(all, "vxlan.destination-port"));
     }
+    if (const auto uuid = value_of(all, "connection.uuid"); is_uuid(uuid) && has_link_name(name)) {
+        out.uuids.push_back({lower(uuid), std::string(name)});
+    }
     for (const auto* key : {"connection.master", "connection.controller"}) {
         const auto master = value_of(all, key);
-        if (has_link_name(name) && has_link_name(master) && !is_uuid(master)) {
+        if (has_link_name(name) && is_uuid(master)) {
+            out.by_uuid.push_back({std::string(name), lower(master)});
+        } else if (has_link_name(name) && has_link_name(master)) {
             out.ports.push_back({std::string(name), std::string(master)});
         }
     }

@@ -117,6 +117,24 @@ void named_links::add_port(const std::string& name, const std::string& master) {
     }
 }
 
+void named_links::add_uuid(const std::string& uuid, const std::string& name) {
+    uuids[uuid].insert(name);
+    if (const auto found = by_uuid.find(uuid); found != by_uuid.end()) {
+        for (const auto& port : found->second) {
+            add_port(port, name);
+        }
+    }
+}
+
+void named_links::add_port_by(const std::string& name, const std::string& uuid) {
+    by_uuid[uuid].insert(name);
+    if (const auto found = uuids.find(uuid); found != uuids.end()) {
+        for (const auto& master : found->second) {
+            add_port(name, master);
+        }
+    }
+}
+
 void named_links::add(const names_in_file& one) {
     names.insert(one.names.begin(), one.names.end());
     for (const auto& each : one.ports) {
@@ -130,6 +148,12 @@ void named_links::add(const names_in_file& one) {
     }
     for (const auto& each : one.access) {
         add_access(each.name, each.id);
+    }
+    for (const auto& each : one.uuids) {
+        add_uuid(each.name, each.master);
+    }
+    for (const auto& each : one.by_uuid) {
+        add_port_by(each.name, each.master);
     }
 }
 

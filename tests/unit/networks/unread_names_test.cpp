@@ -168,6 +168,29 @@ TEST_F(unread_names_test, a_disk_that_hangs_ends_the_look) {
         << hv1.log();
 }
 
+// As nmtui, GNOME and Cockpit write it; one of a package is hidden by what the host says.
+TEST_F(unread_names_test, a_port_of_a_bridge_by_uuid_has_the_vlans_of_that_bridge) {
+    auto& hv1 = add_networked();
+    auto& files = hv1.host.files;
+    const std::string id = "11111111-2222-3333-4444-555555555555";
+    files["/run/NetworkManager/system-connections/z.nmconnection"] =
+        "[connection]\nuuid=" + id + "\ntype=bridge\ninterface-name=brz\n";
+    files["/usr/lib/NetworkManager/system-connections/p.nmconnection"] =
+        "[connection]\ntype=ethernet\ninterface-name=ens7\ncontroller=" + id + "\nport-type=bridge\n";
+    files["/etc/NetworkManager/system-connections/v.nmconnection"] =
+        "[connection]\ntype=vlan\n[vlan]\nid=61\nparent=brz\n";
+    files["/etc/NetworkManager/system-connections/w.nmconnection"] = "";
+    files["/usr/lib/NetworkManager/system-connections/w.nmconnection"] =
+        "[connection]\ntype=vlan\n[vlan]\nid=62\nparent=brz\n";
+    put_network(61, {{"/nettype", "bridged"}});
+    put_network(62, {{"/nettype", "bridged"}});
+    start(hv1);
+    beat(10s);
+    EXPECT_EQ(links_of(hv1, 61), "") << hv1.log();
+    EXPECT_TRUE(hv1.logged("VLAN 61 of brz")) << hv1.log();
+    EXPECT_EQ(links_of(hv1, 62), "vmbr62 vlan62 ") << hv1.log();
+}
+
 // Of systemd-networkd and NetworkManager, and what netplan makes of its own.
 TEST_F(unread_names_test, files_of_other_programs_name_links_too) {
     auto& hv1 = add_networked();

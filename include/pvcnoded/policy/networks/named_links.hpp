@@ -36,6 +36,8 @@ struct names_in_file {
     std::vector<named_number> vlans{};   // by their names, where the device stands elsewhere
     std::vector<named_port> devices{};   // and these
     std::vector<named_number> access{};  // ports of bridges that have one VLAN of theirs
+    std::vector<named_port> uuids{};     // links by the UUID that another file may call them by: the latter is the name
+    std::vector<named_port> by_uuid{};   // ports whose master is told so
 
     friend bool operator==(const names_in_file&, const names_in_file&) = default;
 };
@@ -52,6 +54,8 @@ struct named_links {
     named_numbers vlans{};
     named_masters devices{};
     named_numbers access{};
+    named_masters uuids{};    // UUID, links
+    named_masters by_uuid{};  // UUID, their ports
 
     void add(const names_in_file& one);
     void add(const named_links& others);
@@ -63,6 +67,8 @@ private:
     void add_device(const std::string& name, const std::string& device);
     void add_access(const std::string& name, std::uint16_t id);
     void add_port(const std::string& name, const std::string& master);
+    void add_uuid(const std::string& uuid, const std::string& name);
+    void add_port_by(const std::string& name, const std::string& uuid);
 };
 
 inline constexpr std::size_t longest_link_name = 127;  // of a link, also another name of it

@@ -1,6 +1,7 @@
 // What files of systemd-networkd and NetworkManager name (README ruling 79).
 #include "pvcnoded/policy/networks/ini_links.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace pvc::policy {
@@ -71,6 +72,19 @@ TEST(keyfiles, connections_name_their_links) {
         const auto found = parse_keyfile(row.text);
         EXPECT_EQ(found.names, row.names) << row.text;
         EXPECT_EQ(found.ports, row.ports) << row.text;
+    }
+    // Its master by the UUID of that one's own file, in whatever order they are read.
+    const auto bridge =
+        parse_keyfile("[connection]\nuuid=11111111-2222-3333-4444-55555555555A\ntype=bridge\ninterface-name=brz\n");
+    for (const auto* key : {"controller", "master"}) {
+        const auto port = parse_keyfile(fmt::format(
+            "[connection]\ntype=ethernet\ninterface-name=ens7\n{}=11111111-2222-3333-4444-55555555555a\n", key));
+        for (const bool is_bridge_first : {true, false}) {
+            named_links all;
+            all.add(is_bridge_first ? bridge : port);
+            all.add(is_bridge_first ? port : bridge);
+            EXPECT_EQ(all.masters, (named_masters{{"ens7", {"brz"}}}));
+        }
     }
     EXPECT_TRUE(is_keyfile("lan.nmconnection"));
     EXPECT_FALSE(is_keyfile(".lan.swp") || is_keyfile("lan~") || is_netdev_file("a.network") ||
