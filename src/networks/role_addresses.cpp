@@ -293,10 +293,15 @@ async::awaitable<void> role_addresses::add_lost_routes(lost_routes lost, time_po
                                                    : ""));
         const std::string step = "add the " + model::to_text(route) + " over " + where.device;
         // An address that must go for it is missed by the next look, and added as any other: by who may.
+        const time_point end = std::min(until, action_deadline());
+        result<void> done;
         if (std::holds_alternative<model::remove_address>(steps.front())) {
-            ignore(co_await let_routes_go(where), "it comes again at once, and of IPv6 no route goes with it");
+            auto staying = co_await let_routes_go(where);
+            done = co_await port_.remove(where.device, where.address, std::move(staying), end);
+            must_look_ = true;
+        } else {
+            done = co_await stack_.apply(std::move(steps.front()), end);
         }
-        const auto done = co_await stack_.apply(std::move(steps.front()), std::min(until, action_deadline()));
         if (done) {
             succeeded(step);
         } else {

@@ -52,11 +52,11 @@ async::awaitable<std::vector<netlink::staying_route>> role_addresses::let_routes
     bridges_->update_routes(policy::bound_without(bridges_->routes(), with));
     co_await bridges_->routes_noted_by(node_.clock().now() + routes_note_limit);
     std::vector<netlink::staying_route> staying;
-    const auto found = with.address.address.is_v4() ? standing_.find(with.device) : standing_.end();
-    if (found != standing_.end()) {
-        std::ranges::transform(found->second, std::back_inserter(staying), [](const policy::standing_route& one) {
-            return netlink::staying_route{one.is.is, one.is.table, one.has_twins};
-        });
+    const auto found = standing_.find(with.device);
+    for (const auto& one : found == standing_.end() ? std::vector<policy::standing_route>() : found->second) {
+        if (one.is.is.to.address.is_v4() == with.address.address.is_v4()) {
+            staying.push_back({one.is.is, one.is.table, one.has_twins});
+        }
     }
     co_return staying;
 }

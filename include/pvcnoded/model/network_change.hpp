@@ -116,12 +116,14 @@ struct remove_default_route {
 // All that the value says is kept; one to an address that the device does not have (is_local) is not made. One over
 // another device is already_exists, and stays; but not the same over `moves_from`, but for its source: that is still
 // there afterwards, until it is removed, so that who dies in between has lost nothing. Where the kernel would make one
-// route of both (network_route::is_merged) this one takes its place at once.
+// route of both (network_route::is_merged) this one takes its place at once. From the device itself: it comes back
+// there, beside others of its place and metric, of IPv4 before them (comes_first) or behind.
 struct add_route {
     network_route route;
     std::string device;
     std::uint32_t table = main_table;
     std::string moves_from{};
+    bool comes_first = false;
     friend bool operator==(const add_route&, const add_route&) = default;
 };
 struct remove_route {

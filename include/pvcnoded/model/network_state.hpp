@@ -83,6 +83,11 @@ struct link_route {
     // What there is more to it than `is` says, so that it could not be made again from that: "it goes by the nexthop
     // object 5, …". Empty: nothing.
     std::string more{};
+    // Of several of one table, place, metric and type of service the kernel takes the first: so many come before it,
+    // and whether one comes behind that is not a route of this list over this link (over another one, the kernel's own,
+    // one that leads nowhere).
+    std::uint16_t place = 0;
+    bool is_before_others = false;
 
     [[nodiscard]] bool is_plain() const { return more.empty(); }
     friend bool operator==(const link_route&, const link_route&) = default;

@@ -31,11 +31,13 @@ struct address_place {
     host_address address;
 };
 
-// One of IPv4 over the device of an address that goes: with the last one the kernel takes all of them away.
+// One over the device of an address that goes. Of IPv4: with the last one the kernel takes all of them away. Of IPv6:
+// to the network of the address with a metric of its own, which the kernel takes for the one that it made with the
+// address.
 struct staying_route {
     model::network_route is;
     std::uint32_t table = model::main_table;
-    bool has_twins = false;  // others of its place and metric over other devices, among which it has a place
+    bool has_twins = false;  // others of its place and metric, over other devices or none, among which it has a place
 };
 
 class addresses {

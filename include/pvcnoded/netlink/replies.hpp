@@ -8,6 +8,7 @@
 #include "pvcnoded/model/virtual_functions.hpp"
 #include "pvcnoded/netlink/announcement.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -93,6 +94,17 @@ struct named_rule {
 // none, or several).
 [[nodiscard]] bool is_default_route(std::string_view body);
 [[nodiscard]] std::optional<int> link_of_route(std::string_view body);
+// Of those of one place the kernel tells one after the other, in the order in which it takes them.
+struct place_of_route {
+    std::uint32_t table = 0;
+    std::uint32_t metric = 0;
+    std::uint8_t length = 0;
+    std::uint8_t tos = 0;
+    std::array<char, 16> to{};
+
+    friend bool operator==(const place_of_route&, const place_of_route&) = default;
+};
+[[nodiscard]] place_of_route read_place_of_route(std::string_view body);
 
 // Body of RTM_NEWLINK, as far as counters go.
 [[nodiscard]] result<model::link_counters> parse_link_counters(std::string_view body);

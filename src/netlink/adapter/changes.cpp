@@ -300,35 +300,42 @@ change_work::outcome change_work::add_moved(int link, const model::add_route& on
     return carry_out(add_route_message(link, one.route, one.table, how));
 }
 
-// Where the kernel left it without its source (IPv6) it gets that again: in its place where it is the only one of its
-// place, which nobody notices, else beside the others.
+// Where the kernel left it without its source (IPv6) it gets that again: in its place where it is the only one there of
+// its kind (of those by gateways, or on the link, the kernel replaces the first), which nobody notices, else beside the
+// others. Of IPv4 it comes back among others as it was: before them, or behind.
 change_work::outcome change_work::put_back(int link, const model::add_route& one) {
     PVC_TRY(const auto all, routes_like(one.route));
-    std::size_t of_place = 0;
+    std::size_t of_kind = 0;
     std::optional<model::network_route> stripped;
     for (const auto& there : all.of_links) {
         if (there.table != one.table || there.is.to != one.route.to || there.is.metric != one.route.metric ||
             there.is.tos != one.route.tos) {
             continue;
         }
-        ++of_place;
+        of_kind += there.is.is_merged() == one.route.is_merged();
         if (there.link != link || !there.is.is_like(one.route)) {
             continue;
         }
         if (there.is.source == one.route.source) {
             return result<void>();
         }
-        if (there.is.source || one.route.to.address.is_v4()) {
+        if (one.route.to.address.is_v4()) {
+            continue;  // one with another source is another one
+        }
+        if (there.is.source) {
             return failure(errc::already_exists, about_, "there is one with another source");
         }
         stripped = there.is;
     }
     for (const auto& there : all.connected) {
-        of_place += one.table == model::main_table && there.network == one.route.to && there.metric == one.route.metric;
+        of_kind += one.table == model::main_table && there.network == one.route.to &&
+                   there.metric == one.route.metric && !one.route.is_merged();
     }
-    if (!stripped || of_place == 1) {
-        const auto how = stripped ? beside_others::give_way : beside_others::stay;
-        return carry_out(add_route_message(link, one.route, one.table, how), EEXIST);
+    if (!stripped || of_kind == 1) {
+        const auto beside =
+            one.comes_first && one.route.to.address.is_v4() ? beside_others::follow : beside_others::stay;
+        return carry_out(add_route_message(link, one.route, one.table, stripped ? beside_others::give_way : beside),
+                         EEXIST);
     }
     std::vector<kernel_answer> ends;
     auto again = add_route_message(link, one.route, one.table, beside_others::stay);

@@ -6,6 +6,7 @@
 
 #include "pvcnoded/base/guard.hpp"
 
+#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -40,13 +41,21 @@ result<kernel_link> add_to(const std::string& device, host_address which, boot_t
     return found;
 }
 
-// Whether it is the first of its place and metric, of which the kernel takes the first.
+// Whether no other of its place and metric comes before it, of which the kernel takes the first, but such over this
+// link.
 bool is_first(const std::vector<model::link_route>& all, int link, const staying_route& one) {
-    const auto found = std::ranges::find_if(all, [&](const model::link_route& other) {
-        return other.table == one.table && other.is.to == one.is.to && other.is.metric == one.is.metric &&
-               other.is.tos == one.is.tos;
-    });
-    return found != all.end() && found->link == link;
+    std::size_t before = 0;
+    for (const auto& other : all) {
+        if (other.link != link || other.table != one.table || other.is.to != one.is.to ||
+            other.is.metric != one.is.metric || other.is.tos != one.is.tos) {
+            continue;
+        }
+        if (other.is == one.is) {
+            return other.is_before_others && other.place == before;
+        }
+        ++before;
+    }
+    return false;
 }
 
 // As messages: those that were the first of several come before these, the others behind.
@@ -68,6 +77,38 @@ result<std::vector<std::string>> messages_of(int link, const std::vector<staying
     return messages;
 }
 
+// To the network of an address of IPv6, which the kernel does not leave to another address: of those on the link it
+// takes the first away, which is the one of the smallest metric, whoever made it, and its own stays.
+result<std::vector<std::string>> messages_of_network(int link, const host_address& which,
+                                                     const std::vector<staying_route>& staying,
+                                                     kernel_requests& requests, const errand& by) {
+    std::vector<std::string> messages;
+    const auto network = model::connected_network(which);
+    if (staying.empty() || !network) {
+        return messages;
+    }
+    PVC_TRY(const auto there, requests.addresses(link, by));
+    const bool has_other = std::ranges::any_of(there, [&](const model::link_address& one) {
+        return one.address != which && model::connected_network(one.address) == network;
+    });
+    PVC_TRY(const auto all, requests.all_routes(AF_INET6, by));
+    const auto kernels = std::ranges::find_if(
+        all.connected, [&](const model::connected_route& one) { return one.link == link && one.network == *network; });
+    if (has_other || kernels == all.connected.end()) {
+        return messages;
+    }
+    for (const auto& one : staying) {
+        if (one.is.to == *network && one.is.metric < kernels->metric) {
+            messages.push_back(add_route_message(link, one.is, one.table, beside_others::stay));
+        }
+    }
+    if (!messages.empty()) {
+        const model::network_route own{.to = *network, .metric = kernels->metric, .protocol = RTPROT_KERNEL};
+        messages.push_back(remove_route_message(link, own, model::main_table));
+    }
+    return messages;
+}
+
 result<void> remove_from(const std::string& device, host_address which, const std::vector<staying_route>& staying,
                          kernel_requests& requests, const errand& by) {
     PVC_TRY(const auto found, requests.find_link(device, by));
@@ -75,7 +116,8 @@ result<void> remove_from(const std::string& device, host_address which, const st
         return {};
     }
     const int link = found->link.index;
-    PVC_TRY(auto behind, messages_of(link, staying, requests, by));
+    PVC_TRY(auto behind, which.address.is_v4() ? messages_of(link, staying, requests, by)
+                                               : messages_of_network(link, which, staying, requests, by));
     return requests.remove_address(link, which, std::nullopt, which.text() + " on " + device, by, std::move(behind));
 }
 

@@ -2,6 +2,7 @@
 
 #include "adapter/attributes.hpp"
 #include "adapter/messages.hpp"
+#include "adapter/route_order.hpp"
 #include "pvcnoded/base/guard.hpp"
 
 #include <linux/ethtool.h>
@@ -346,6 +347,35 @@ result<kernel_requests::found_routes> kernel_requests::routes(int family, const 
 result<kernel_requests::found_routes> kernel_requests::dump_routes(int family, std::size_t most, const errand& by) {
     found_routes found;
     std::map<int, std::size_t> count;  // by link
+    route_order order;
+    // The link that it is over; 0: over none of which there is a list.
+    const auto add = [&](std::string_view body) -> result<int> {
+        const bool is_default = is_default_route(body);
+        if (is_default) {
+            PVC_TRY(auto defaults, parse_default_route(body));
+            std::ranges::move(defaults, std::back_inserter(found.of_default));
+        }
+        PVC_TRY(auto connected, parse_connected_route(body));
+        if (connected) {
+            connected->behind = before_it(found.of_links, *connected);
+            found.connected.push_back(*std::move(connected));
+            return 0;
+        }
+        const auto link = link_of_route(body);
+        if (!is_default && link && count[*link] >= most) {
+            return *link;  // without a closer look: there may be hundreds of thousands
+        }
+        PVC_TRY(const auto read, parse_link_routes(body));
+        int over = read.empty() ? 0 : read.front().link;
+        for (const auto& route : read) {
+            over = route.link == over ? over : 0;
+            if (auto& so_far = count[route.link]; is_default || so_far < most) {
+                ++so_far;
+                found.of_links.push_back(route);
+            }
+        }
+        return over;
+    };
     const taker take = [&](const reply_message& one) -> result<void> {
         // A kernel without IPv6 tells of what it has.
         if (one.type != RTM_NEWROUTE || !one.body.starts_with(static_cast<char>(family))) {
@@ -354,33 +384,15 @@ result<kernel_requests::found_routes> kernel_requests::dump_routes(int family, s
         if (const auto head = read_as<rtmsg>(one.body); head && head->rtm_type == RTN_LOCAL) {
             return {};  // local_routes() has these
         }
-        const bool is_default = is_default_route(one.body);
-        if (is_default) {
-            PVC_TRY(auto defaults, parse_default_route(one.body));
-            std::ranges::move(defaults, std::back_inserter(found.of_default));
-        }
-        PVC_TRY(auto connected, parse_connected_route(one.body));
-        if (connected) {
-            connected->behind = before_it(found.of_links, *connected);
-            found.connected.push_back(*std::move(connected));
-            return {};
-        }
-        const auto link = link_of_route(one.body);
-        if (!is_default && link && count[*link] >= most) {
-            return {};  // without a closer look: there may be hundreds of thousands
-        }
-        PVC_TRY(const auto read, parse_link_routes(one.body));
-        for (const auto& route : read) {
-            if (auto& so_far = count[route.link]; is_default || so_far < most) {
-                ++so_far;
-                found.of_links.push_back(route);
-            }
-        }
+        const std::size_t first = found.of_links.size();
+        PVC_TRY(const int link, add(one.body));
+        order.take(one.body, link, found.of_links, first);
         return {};
     };
     const auto begin_anew = [&] {
         found = {};
         count.clear();
+        order = {};
     };
     PVC_TRY(const auto answer, dump(dump_link_routes_message(family), begin_anew, take, by));
     const bool is_none = answer.error == ENOENT || answer.error == EOPNOTSUPP || answer.error == EAFNOSUPPORT;

@@ -491,8 +491,8 @@ std::string dump_link_routes_message(int family) {
     builder made(RTM_GETROUTE, dumps);
     auto& head = made.header<rtmsg>();
     head.rtm_family = static_cast<std::uint8_t>(family);
-    // Not those of the machine's own addresses; of IPv4 there are others that an address takes along (blackhole, …).
-    head.rtm_type = family == AF_INET ? RTN_UNSPEC : RTN_UNICAST;
+    // Of all types: an address takes others along (blackhole, …), or they lose it as their source.
+    head.rtm_type = RTN_UNSPEC;
     return made.text();
 }
 

@@ -13,6 +13,25 @@
 
 namespace pvc::netlink {
 
+place_of_route read_place_of_route(std::string_view body) {
+    place_of_route place;
+    if (const auto head = read_as<rtmsg>(body)) {
+        place.table = head->rtm_table;
+        place.length = head->rtm_dst_len;
+        place.tos = head->rtm_tos;
+    }
+    attributes all(body.substr(std::min(body.size(), sizeof(rtmsg))));
+    while (const auto one = all.next()) {
+        if (one->type == RTA_DST) {
+            std::ranges::copy(one->value.substr(0, place.to.size()), place.to.begin());
+        } else if (one->type == RTA_TABLE || one->type == RTA_PRIORITY) {
+            auto& number = one->type == RTA_TABLE ? place.table : place.metric;
+            number = read_as<std::uint32_t>(one->value).value_or(number);
+        }
+    }
+    return place;
+}
+
 // The kernel makes its route to an address of IPv6 a moment after that is there, on a thread of its own.
 bool is_new_address(std::string_view body, std::uint32_t now) {
     constexpr std::uint32_t moment = 300;

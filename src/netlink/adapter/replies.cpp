@@ -509,7 +509,7 @@ result<std::vector<model::link_route>> parse_link_routes(std::string_view body) 
     std::vector<model::link_route> found;
     const bool is_v4 = head->rtm_family == AF_INET;
     const bool is_local = head->rtm_type == RTN_LOCAL;
-    const auto nowhere = is_v4 ? word_of_nowhere(head->rtm_type) : std::string_view();
+    const auto nowhere = word_of_nowhere(head->rtm_type);
     const bool is_somebodys = (is_v4 || head->rtm_family == AF_INET6) &&
                               (is_local || head->rtm_type == RTN_UNICAST || !nowhere.empty()) &&
                               (head->rtm_flags & RTM_F_CLONED) == 0 && head->rtm_protocol != RTPROT_KERNEL &&

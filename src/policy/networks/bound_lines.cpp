@@ -84,7 +84,8 @@ bool take_route_word(bound_route& to, std::string_view word) {
         to.is_waiting = to.is_waiting || word == "waits";
         is.is_onlink = is.is_onlink || word == "onlink";
         is.is_local = is.is_local || word == "local";
-        return word == "waits" || word == "onlink" || word == "local";
+        to.comes_first = to.comes_first || word == "first";
+        return word == "waits" || word == "onlink" || word == "local" || word == "first";
     }
     if (name == "via") {
         return take_route_address(is.gateway, value, is.to);
@@ -108,8 +109,9 @@ bool take_route_word(bound_route& to, std::string_view word) {
 
 std::string bound_line(const bound_route& one) {
     const auto& is = one.is;
-    std::string text = fmt::format("route {} {} {} {}{} scope={} protocol={}", one.device, one.link, one.table,
-                                   is.to.text(), one.is_waiting ? " waits" : "", is.scope, is.protocol);
+    std::string text =
+        fmt::format("route {} {} {} {}{}{} scope={} protocol={}", one.device, one.link, one.table, is.to.text(),
+                    one.is_waiting ? " waits" : "", one.comes_first ? " first" : "", is.scope, is.protocol);
     const auto add = [&text](std::string_view what, const std::string& value) {
         text += fmt::format(" {}={}", what, value);
     };

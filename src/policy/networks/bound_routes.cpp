@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace pvc::policy {
@@ -113,17 +114,16 @@ public:
         if (link == nullptr || (!link->is_up && !one.is_waiting)) {
             return true;  // it went with the link
         }
+        bool is_replaced = false;
+        bool is_stripped = false;  // of IPv6 the kernel leaves it without its source
         for (const auto& other : routes_over(seen_, one.link)) {
-            if (!is_of_place(other, one.is, one.table)) {
-                continue;
-            }
-            // Of IPv6 the kernel leaves it without its source.
-            const bool is_stripped = other.is.is_like(one.is) && !other.is.source && one.is.to.address.is_v6();
-            if (!is_stripped && !is_on_record(other)) {
-                return true;
+            if (is_of_place(other, one.is, one.table)) {
+                const bool is_it = other.is.is_like(one.is) && !other.is.source && one.is.to.address.is_v6();
+                is_stripped = is_stripped || is_it;
+                is_replaced = is_replaced || (!is_it && !is_on_record(other));
             }
         }
-        return !one.is_waiting && can_stand(one, seen_);
+        return (is_replaced && !is_stripped) || (!one.is_waiting && can_stand(one, seen_));
     }
 
 private:
@@ -137,19 +137,56 @@ private:
     const model::network_state& seen_;
 };
 
+// Among those of its place that stay when it goes: before some, and behind none. Of one that the list does not have
+// only the number is known.
+bool is_first_of_all(const link_route& one, const model::network_state& seen, const primary_links& primary,
+                     const standing_routes& kept) {
+    if (one.is.to.address.is_v6()) {
+        return false;  // the kernel has no order of them that somebody could ask for
+    }
+    const auto here = kept.find(seen.name_of(one.link));
+    const auto stays = [&](const link_route& other) {
+        if (!primary.links().contains(other.link)) {
+            return !other.is.source || !primary.has(*other.is.source);
+        }
+        return here != kept.end() && std::ranges::find(here->second, other, &standing_route::is) != here->second.end();
+    };
+    std::size_t before = 0;  // that go with it
+    bool is_before_any = one.is_before_others;
+    for (const auto& other : routes_over(seen, one.link)) {
+        if (&other != &one && is_of_place(other, one.is, one.table)) {
+            const bool is_staying = stays(other);
+            before += other.place < one.place && !is_staying ? 1 : 0;
+            is_before_any = is_before_any || (is_staying && other.place > one.place);
+        }
+    }
+    return is_before_any && one.place == before;
+}
+
 }  // namespace
 
 bound_routes bound_after_look(const bound_routes& before, const config::node_config& config,
                               std::span<const role_address> all, const model::network_state& seen) {
     const primary_links primary(all, seen);
+    const auto kept = routes_to_keep(config, all, seen);
     bound_routes now;
+    std::vector<std::uint16_t> places;  // of these
     for (const auto& one : seen.link_routes()) {
         const bool hangs_on_it = (one.is.source && primary.has(*one.is.source)) ||
                                  (one.is.to.address.is_v4() && primary.links().contains(one.link));
         if (hangs_on_it && is_by_hand(one.is) && one.is_plain() && !is_own_default(config, seen, one)) {
-            now.push_back({std::string(seen.name_of(one.link)), one.link, one.is, one.table});
+            std::size_t at = now.size();
+            while (at > 0 && places[at - 1] > one.place && now[at - 1].link == one.link &&
+                   is_of_place(one, now[at - 1].is, now[at - 1].table)) {
+                --at;
+            }
+            places.insert(places.begin() + static_cast<std::ptrdiff_t>(at), one.place);
+            now.insert(now.begin() + static_cast<std::ptrdiff_t>(at),
+                       {std::string(seen.name_of(one.link)), one.link, one.is, one.table, false,
+                        is_first_of_all(one, seen, primary, kept)});
         }
     }
+    const std::size_t of_now = now.size();
     const auto is_there = [&](const bound_route& one) {
         return std::ranges::any_of(routes_over(seen, one.link), [&](const link_route& other) {
             return other.table == one.table && other.is == one.is;
@@ -164,6 +201,22 @@ bound_routes bound_after_look(const bound_routes& before, const config::node_con
         now.back().is_waiting = true;
         now.back().device = seen.name_of(one.link);
     }
+    const std::span waiting(now.begin() + static_cast<std::ptrdiff_t>(of_now), now.end());
+    bound_routes beside;
+    for (const auto& one : waiting.empty() ? bound_routes() : before) {
+        const auto is_beside = [&](const bound_route& other) {
+            return other.link == one.link &&
+                   is_of_place({.is = one.is, .link = one.link, .table = one.table}, other.is, other.table);
+        };
+        const auto is_it = [&](const bound_route& other) {
+            return other.link == one.link && other.table == one.table && other.is == one.is;
+        };
+        if (is_there(one) && std::ranges::any_of(waiting, is_beside) && std::ranges::none_of(now, is_it)) {
+            beside.push_back(one);
+            beside.back().is_waiting = false;
+        }
+    }
+    std::ranges::move(beside, std::back_inserter(now));
     return now;
 }
 
@@ -184,18 +237,44 @@ bool is_same_but_for_waiting(const bound_routes& a, const bound_routes& b) {
 
 std::vector<model::add_route> bound_to_add(const bound_routes& all, const model::network_state& seen) {
     std::vector<model::add_route> wanted;
+    std::vector<model::add_route> first;  // the last of them is made first
     for (const auto& one : all) {
         if (one.is_waiting && can_stand(one, seen)) {
-            wanted.push_back({one.is, one.device, one.table, one.device});
+            (one.comes_first ? first : wanted).push_back({one.is, one.device, one.table, one.device, one.comes_first});
         }
     }
+    wanted.insert(wanted.end(), first.rbegin(), first.rend());
     return wanted;
 }
+
+namespace {
+
+standing_routes routes_beside_networks(std::span<const role_address> all, const model::network_state& seen) {
+    standing_routes kept;
+    for (const auto& one : all) {
+        const auto* link = seen.find(one.where.device);
+        const auto network =
+            one.where.address.address.is_v6() ? model::connected_network(one.where.address) : std::nullopt;
+        if (link == nullptr || !network || !seen.has_connected_route(link->index, *network)) {
+            continue;
+        }
+        for (const auto& other : routes_over(seen, link->index)) {
+            const bool is_it = other.is.to == *network && other.table == model::main_table && other.is_plain() &&
+                               !other.is.is_by_gateway() && !other.is.is_local;
+            if (is_it) {
+                kept[one.where.device].push_back({other});
+            }
+        }
+    }
+    return kept;
+}
+
+}  // namespace
 
 standing_routes routes_to_keep(const config::node_config& config, std::span<const role_address> all,
                                const model::network_state& seen) {
     const primary_links primary(all, seen);
-    standing_routes kept;
+    standing_routes kept = routes_beside_networks(all, seen);
     for (const int link : primary.links()) {
         auto& here = kept[std::string(seen.name_of(link))];
         // Those by a gateway behind those that lead to it.
@@ -212,9 +291,10 @@ standing_routes routes_to_keep(const config::node_config& config, std::span<cons
                     !std::ranges::all_of(ways_of(one.is), is_reached)) {
                     continue;
                 }
-                const bool has_twins = std::ranges::any_of(seen.link_routes(), [&](const link_route& other) {
-                    return other.link != link && is_of_place(other, one.is, one.table);
-                });
+                const bool has_twins =
+                    one.is_before_others || std::ranges::any_of(seen.link_routes(), [&](const link_route& other) {
+                        return other.link != link && is_of_place(other, one.is, one.table);
+                    });
                 here.push_back({one, has_twins});
             }
         }

@@ -168,7 +168,172 @@ TYPED_TEST(network_going_address, a_route_comes_back_beside_what_others_have_mad
     });
 }
 
+// Of IPv6 the kernel takes away what is on the link to the network of the address, whoever made it, if its metric is
+// smaller than that of its own, and leaves its own.
+TYPED_TEST(network_going_address, a_route_of_another_metric_to_its_network_stays_and_the_kernels_goes) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->set_up_both();
+        const add_address six{"br0", at("fd00::1/64")};
+        const add_route of_operator{{.to = at("fd00::/64"), .metric = 50}, "br0"};
+        const auto seen_routes = [this]() -> awaitable<std::string> {
+            const auto seen = co_await this->look();
+            const bool has_own = seen.has_connected_route(seen.find("br0")->index, at("fd00::/64"));
+            const auto all = co_await this->all_routes();
+            co_return all + (has_own ? ", the kernel's" : "");
+        };
+        co_await this->done(six);
+        co_await this->done(of_operator);
+        auto now = co_await seen_routes();
+        EXPECT_EQ(now, "route fd00::/64 (metric 50) on br0 table 254, the kernel's");
+        co_await this->done(remove_address{"br0", six.address});
+        now = co_await seen_routes();
+        EXPECT_EQ(now, ", the kernel's") << "as a kernel does";
+        co_await this->done(six);
+        co_await this->done(of_operator);
+        for (int round = 0; round < 2; ++round) {
+            const auto removed = co_await this->bench.addresses().remove(
+                "br0", six.address, {{of_operator.route, main_table}}, this->soon());
+            EXPECT_TRUE(removed);
+            now = co_await seen_routes();
+            EXPECT_EQ(now, "route fd00::/64 (metric 50) on br0 table 254");
+            co_await this->done(six);
+            now = co_await seen_routes();
+            EXPECT_EQ(now, "route fd00::/64 (metric 50) on br0 table 254, the kernel's");
+        }
+        // With another address of the network the kernel takes neither.
+        co_await this->done(add_address{"br0", at("fd00::2/64")});
+        const auto removed = co_await this->bench.addresses().remove("br0", six.address,
+                                                                     {{of_operator.route, main_table}}, this->soon());
+        EXPECT_TRUE(removed);
+        now = co_await seen_routes();
+        EXPECT_EQ(now, "route fd00::/64 (metric 50) on br0 table 254, the kernel's");
+    });
+}
+
+// Of IPv4 what comes back comes before others of its place, or behind them, as it was.
+TYPED_TEST(network_going_address, what_comes_back_has_its_place_among_those_that_stayed) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->set_up_both();
+        const auto on_link = link_route_to("10.90.5.0/24");
+        const network_route first{.to = at("10.90.5.0/24"), .gateway = address("10.0.0.20")};
+        auto last = first;
+        last.gateway = address("10.0.0.21");
+        const auto order = [this]() -> awaitable<std::string> {
+            const auto seen = co_await this->look();
+            std::vector<std::string> all(3);
+            for (const auto& one : seen.link_routes()) {
+                if (one.is.to == at("10.90.5.0/24") && one.place < all.size()) {
+                    all[one.place] = (one.is.gateway ? one.is.gateway->to_string() : "link") +
+                                     (one.is_before_others ? " before others" : "");
+                }
+            }
+            co_return fmt::format("{}, {}, {}", all[0], all[1], all[2]);
+        };
+        co_await this->done(add_route{on_link, "br0"});
+        co_await this->done(add_route{last, "br0", main_table, "br0"});
+        co_await this->done(add_route{first, "br0", main_table, "br0", true});
+        const auto before = co_await order();
+        EXPECT_EQ(before, "10.0.0.20, link, 10.0.0.21");
+        co_await this->remove({{on_link}});
+        const auto left = co_await order();
+        EXPECT_EQ(left, "link, , ");
+        co_await this->done(add_address{"br0", at("10.0.0.254/24")});
+        co_await this->done(add_route{last, "br0", main_table, "br0"});
+        co_await this->done(add_route{first, "br0", main_table, "br0", true});
+        auto now = co_await order();
+        EXPECT_EQ(now, before);
+        co_await this->done(add_route{first, "br0", main_table, "br0", true});
+        now = co_await order();
+        EXPECT_EQ(now, before) << "once is enough";
+        this->bench.append_route("eth0", {.to = at("10.90.5.0/24"), .gateway = address("10.5.0.9")});
+        now = co_await order();
+        EXPECT_EQ(now, "10.0.0.20 before others, link before others, 10.0.0.21 before others");
+    });
+}
+
+// One that is named by its source beside one without, or by another.
+TYPED_TEST(network_going_address, of_ipv4_one_by_another_source_is_another_one) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->set_up_both();
+        const auto plain = link_route_to("10.90.5.0/24");
+        auto sourced = plain;
+        sourced.source = address("10.0.0.254");
+        co_await this->done(add_route{plain, "br0"});
+        co_await this->done(add_route{sourced, "br0", main_table, "br0"});
+        const auto now = co_await this->all_routes();
+        EXPECT_NE(now.find("route 10.90.5.0/24 on br0"), std::string::npos) << now;
+        EXPECT_NE(now.find("route 10.90.5.0/24 (source 10.0.0.254) on br0"), std::string::npos) << now;
+    });
+}
+
+// Beside one by a gateway the kernel replaces the very one.
+TYPED_TEST(network_going_address, of_ipv6_a_route_gets_its_source_again_beside_one_by_a_gateway) {
+    this->bench.run([this]() -> awaitable<void> {
+        co_await this->set_up_both();
+        const add_address six{"br0", at("fd00::1/64")};
+        co_await this->done(six);
+        const network_route sourced{.to = at("fd90::/64"), .metric = 1024, .source = address("fd00::1")};
+        co_await this->done(add_route{sourced, "br0"});
+        this->bench.append_route("br0", {.to = at("fd90::/64"), .gateway = address("fd00::20"), .metric = 1024});
+        const auto order = [this]() -> awaitable<std::string> {
+            const auto seen = co_await this->look();
+            std::vector<std::string> all(2);
+            for (const auto& one : seen.link_routes()) {
+                if (one.is.to == at("fd90::/64") && one.place < all.size()) {
+                    all[one.place] = to_text(one.is);
+                }
+            }
+            co_return all[0] + ", " + all[1];
+        };
+        const auto before = co_await order();
+        EXPECT_EQ(before, "route fd90::/64 (metric 1024, source fd00::1), route fd90::/64 via fd00::20 (metric 1024)");
+        co_await this->done(remove_address{"br0", six.address});
+        auto now = co_await order();
+        EXPECT_EQ(now, "route fd90::/64 (metric 1024), route fd90::/64 via fd00::20 (metric 1024)");
+        co_await this->done(six);
+        co_await this->done(add_route{sourced, "br0", main_table, "br0"});
+        now = co_await order();
+        EXPECT_EQ(now, before);
+    });
+}
+
 class kernel_going_address : public network_going_address<real_network> {};
+
+// Those that lead nowhere, and the kernel's own, have a place among others too.
+TEST_F(kernel_going_address, before_one_that_leads_nowhere_and_before_the_kernels_own) {
+    bench.run([this]() -> awaitable<void> {
+        co_await set_up_both();
+        const auto by = [](std::string_view to, std::string_view gateway) {
+            return network_route{.to = at(to), .gateway = address(gateway)};
+        };
+        ip_command("route add 10.90.1.0/24 via 10.0.0.20 dev br0");
+        ip_command("route append blackhole 10.90.1.0/24");
+        ip_command("route prepend 10.0.0.0/24 via 10.0.0.99 dev br0");
+        ip_command("route add blackhole 10.90.2.0/24");
+        ip_command("route append 10.90.2.0/24 via 10.0.0.20 dev br0");
+        ip_command("route add 10.90.3.0/24 dev br0");
+        ip_command("route append unreachable 10.90.3.0/24");
+        const auto shown = [] {
+            return ip_output("route show 10.90.1.0/24") + ip_output("route show 10.0.0.0/24") +
+                   ip_output("route show 10.90.2.0/24") + ip_output("route show 10.90.3.0/24");
+        };
+        const auto before = shown();
+        const auto seen = co_await look();
+        std::string text;
+        for (const auto& one : seen.link_routes()) {
+            text += fmt::format("{} {}{}, ", one.is.to.text(), one.place, one.is_before_others ? " before" : "");
+        }
+        EXPECT_EQ(text, "10.0.0.0/24 0 before, 10.90.1.0/24 0 before, 10.90.2.0/24 1, 10.90.3.0/24 0 before, ");
+        co_await remove({{link_route_to("10.90.3.0/24"), main_table, true}});
+        EXPECT_EQ(ip_output("route show 10.90.3.0/24").find("10.90.3.0/24 dev br0"), 0U)
+            << ip_output("route show 10.90.3.0/24");
+        co_await done(add_address{"br0", at("10.0.0.254/24")});
+        co_await done(add_route{by("10.90.2.0/24", "10.0.0.20"), "br0", main_table, "br0"});
+        co_await done(add_route{by("10.0.0.0/24", "10.0.0.99"), "br0", main_table, "br0", true});
+        co_await done(add_route{by("10.90.1.0/24", "10.0.0.20"), "br0", main_table, "br0", true});
+        EXPECT_EQ(shown(), before);
+    });
+}
 
 // The daemon may be killed at any moment of it.
 TEST_F(kernel_going_address, who_is_killed_while_it_goes_has_lost_no_route) {

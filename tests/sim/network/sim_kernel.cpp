@@ -469,8 +469,9 @@ struct sim_kernel::applying {
         return {};
     }
     result<void> operator()(const model::add_route& one) const {
-        return to(one.device,
-                  [&](device& which) { return kernel.add_route(one.route, which, one.table, one.moves_from); });
+        return to(one.device, [&](device& which) {
+            return kernel.add_route(one.route, which, one.table, one.moves_from, one.comes_first);
+        });
     }
     result<void> operator()(const model::remove_route& one) const {
         if (const auto* which = kernel.find(one.device)) {
@@ -577,6 +578,7 @@ model::network_state sim_kernel::make_state() const {
         }
         if (!one.is_advertised && !is_connected(one.is)) {
             link_routes.push_back(one.is);
+            note_order(link_routes.back(), one);
         }
     }
     return {std::move(links),       std::move(addresses), std::move(routes),

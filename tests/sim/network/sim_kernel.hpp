@@ -66,8 +66,10 @@ public:
     void leave_to_daemon(const std::string& device);
     // Of the main table: those that somebody made, and those that the kernel made with addresses.
     void flush_routes();
-    // And of IPv4 those to its own addresses (table local).
+    // And those to its own addresses (table local).
     void flush_local_routes();
+    // The same of IPv6 alone.
+    void flush_ipv6(bool main, bool local);
     void set_arp(const std::string& device, bool is_on);
     void call_otherwise(const std::string& device, const std::string& name);
     // Somebody has packets of a link looked at (tc).
@@ -171,22 +173,26 @@ private:
     [[nodiscard]] model::network_state make_state() const;
     // As the kernel makes them for addresses, whoever made it.
     [[nodiscard]] static bool is_connected(const model::link_route& route);
+    [[nodiscard]] static bool is_of_place(const model::link_route& a, const model::link_route& b);
+    void note_order(model::link_route& told, const route_entry& of) const;
 
     // sim_kernel_addresses.cpp
     result<void> add_address(device& to, const model::add_address& wanted);
     void remove_address(device& from, const host_address& which, const std::optional<ip::address>& peer);
     void keep_connected(const device& of, const model::link_address& gone,
                         const std::vector<model::connected_route>& before);
+    void take_for_connected(const device& of, const model::link_address& gone,
+                            const std::vector<model::connected_route>& before);
     void add_own_addresses(device& to);
     void drop_v6(device& of);
     void drop_routes(int link, bool is_v6);
     void drop_source(int link, const ip::address& which);
     void drop_connected(const device& of, const model::link_address& gone);
-    result<void> put_back(const model::link_route& wanted, const device& over);
+    result<void> put_back(const model::link_route& wanted, const device& over, bool comes_first);
     [[nodiscard]] result<void> can_be(const model::network_route& wanted, const device& over) const;
     // `moves_from`: model::add_route.
     result<void> add_route(const model::network_route& wanted, device& over, std::uint32_t table = model::main_table,
-                           const std::string& moves_from = {});
+                           const std::string& moves_from = {}, bool comes_first = false);
     [[nodiscard]] static bool is_of_connected(const route_entry& one, const model::connected_route& route);
     [[nodiscard]] bool is_of_address(const device& over, const model::network_route& route) const;
     [[nodiscard]] bool reaches(const device& over, const ip::address& gateway) const;

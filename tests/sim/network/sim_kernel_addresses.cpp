@@ -11,7 +11,7 @@ namespace pvc::sim {
 namespace {
 
 constexpr std::uint32_t metric_of_address = 256;  // of IPv6
-constexpr std::uint8_t kernels = 2;               // RTPROT_KERNEL
+constexpr std::uint8_t made_by_kernel = 2;        // RTPROT_KERNEL
 constexpr model::address_lifetime leased{86400, 86400};
 
 ip::network_v4 network_of_v4(const host_address& which) {
@@ -117,6 +117,12 @@ result<void> sim_kernel::add_address(device& to, const model::add_address& wante
     added.is.scope = which.address.to_v6().is_link_local() ? model::link_scope : model::universe_scope;
     if (const auto connected = has_network_route(added.is) ? model::connected_network(which) : std::nullopt) {
         std::erase(lost_, model::connected_route{to.is.index, *connected});
+        // What it left with another address is this one's by now.
+        const auto metric = added.is.settings.metric == 0 ? metric_of_address : added.is.settings.metric;
+        std::erase_if(routes_, [&](const route_entry& one) {
+            return is_connected(one.is) && one.is.link == to.is.index && one.is.is.to == *connected &&
+                   one.is.is.metric == metric;
+        });
     }
     // The newest first, those of a wider scope before the others.
     all.insert(added.is.is_global()
@@ -140,6 +146,7 @@ void sim_kernel::remove_address(device& from, const host_address& which, const s
     drop_source(from.is.index, which.address);
     drop_connected(from, gone);
     if (which.address.is_v6()) {
+        take_for_connected(from, gone, before);
         keep_connected(from, gone, before);
         return;
     }
@@ -164,6 +171,36 @@ void sim_kernel::remove_address(device& from, const host_address& which, const s
     }
 }
 
+// Of those to its network the kernel takes the first away that is on the link, which has the smallest metric, whoever
+// made it: then its own stays.
+void sim_kernel::take_for_connected(const device& of, const model::link_address& gone,
+                                    const std::vector<model::connected_route>& before) {
+    const auto network =
+        gone.settings.has_route() && gone.is_permanent ? model::connected_network(gone.address) : std::nullopt;
+    const auto kernels = std::ranges::find_if(before, [&](const model::connected_route& one) {
+        return network && one.link == of.is.index && one.network == *network;
+    });
+    const bool has_other = std::ranges::any_of(of.v6, [&](const address_entry& one) {
+        return one.is.address.prefix == gone.address.prefix && is_within(one.is.address.address, gone.address);
+    });
+    if (kernels == before.end() || has_other) {
+        return;
+    }
+    auto first = routes_.end();
+    for (auto one = routes_.begin(); one != routes_.end(); ++one) {
+        const auto& is = one->is.is;
+        const bool is_it = one->is.link == of.is.index && one->is.table == model::main_table && is.to == *network &&
+                           !is.is_by_gateway() && !is.is_local && is.metric < kernels->metric;
+        if (is_it && (first == routes_.end() || is.metric < first->is.is.metric)) {
+            first = one;
+        }
+    }
+    if (first != routes_.end()) {
+        first->is = {.is = {.to = *network, .metric = kernels->metric, .protocol = made_by_kernel},
+                     .link = of.is.index};
+    }
+}
+
 // The kernel takes the route to the network of one away that was there for good, and the last of it: not while one is
 // there that has no route of its own. That of one for a time would end by itself.
 void sim_kernel::keep_connected(const device& of, const model::link_address& gone,
@@ -175,8 +212,8 @@ void sim_kernel::keep_connected(const device& of, const model::link_address& gon
     for (const auto& one : before) {
         const bool is_gone = std::ranges::find(after, one) == after.end();
         if (is_gone && (has_other || !gone.is_permanent)) {
-            routes_.push_back(
-                {.is = {.is = {.to = one.network, .metric = one.metric, .protocol = kernels}, .link = of.is.index}});
+            routes_.push_back({.is = {.is = {.to = one.network, .metric = one.metric, .protocol = made_by_kernel},
+                                      .link = of.is.index}});
         }
     }
 }
@@ -199,8 +236,8 @@ void sim_kernel::add_own_addresses(device& to) {
     }
     const bool has_own = std::ranges::any_of(to.v6, [](const address_entry& one) { return !one.is.is_global(); });
     if (has_v6 && !has_own) {
-        // By its number: as unlike those of other devices as by a hardware address.
-        const auto own = *parse_host_address(fmt::format("fe80::{:x}/64", to.is.index));
+        // By its number, as of a hardware address: as unlike those of other devices.
+        const auto own = *parse_host_address(fmt::format("fe80::ff:fe00:{:x}/64", to.is.index));
         to.v6.push_back({.is = {.link = to.is.index, .address = own, .scope = model::link_scope}});
     }
 }
@@ -302,26 +339,6 @@ bool sim_kernel::is_of_connected(const route_entry& one, const model::connected_
            one.is.is.tos == 0;
 }
 
-void sim_kernel::flush_routes() {
-    std::erase_if(routes_, [](const route_entry& one) { return one.is.table == model::main_table; });
-    for (const auto& one : connected_routes()) {
-        lost_.push_back({one.link, one.network});
-    }
-    settle();
-}
-
-void sim_kernel::flush_local_routes() {
-    for (auto& [index, one] : devices_) {
-        for (auto& entry : one.v4) {
-            entry.is.is_taken = false;
-        }
-        for (auto& entry : one.v6) {
-            entry.is.is_taken = !entry.is.is_global();
-        }
-    }
-    settle();
-}
-
 bool sim_kernel::reaches(const device& over, const ip::address& gateway) const {
     const auto is_inside_of = [&](const address_entry& one) {
         if (const auto network = model::connected_network(one.is.address);
@@ -367,26 +384,6 @@ result<void> sim_kernel::can_be(const model::network_route& wanted, const device
     return {};
 }
 
-// Behind others of its place, or with its source again.
-result<void> sim_kernel::put_back(const model::link_route& wanted, const device& over) {
-    const auto like = std::ranges::find_if(routes_, [&](const route_entry& one) {
-        return one.is.link == wanted.link && one.is.table == wanted.table && one.is.is.is_like(wanted.is);
-    });
-    if (like != routes_.end() && like->is.is.source != wanted.is.source &&
-        (like->is.is.source || wanted.is.to.address.is_v4())) {
-        return failure(errc::already_exists, to_text(wanted.is), "there is one with another source");
-    }
-    if (auto possible = can_be(wanted.is, over); !possible) {
-        return possible;
-    }
-    if (like != routes_.end()) {
-        like->is.is.source = wanted.is.source;
-    } else {
-        routes_.push_back({.is = wanted});
-    }
-    return {};
-}
-
 result<void> sim_kernel::remove_and_keep(const model::remove_address& which,
                                          const std::vector<model::link_route>& routes) {
     auto* from = find(which.device);
@@ -402,6 +399,13 @@ result<void> sim_kernel::remove_and_keep(const model::remove_address& which,
         if (found != before.end() && std::ranges::find(routes_, *found) == routes_.end() && can_be(kept.is, *from)) {
             routes_.push_back(*found);
         }
+    }
+    if (which.address.address.is_v6() && !routes.empty()) {
+        // Nor does the kernel's own outlive it.
+        std::erase_if(routes_, [&](const route_entry& one) {
+            return is_connected(one.is) && one.is.link == from->is.index && one.is.is.to == routes.front().is.to &&
+                   std::ranges::find(before, one) == before.end();
+        });
     }
     // In the place that it had.
     std::vector<route_entry> now;
@@ -419,13 +423,13 @@ result<void> sim_kernel::remove_and_keep(const model::remove_address& which,
 }
 
 result<void> sim_kernel::add_route(const model::network_route& wanted, device& over, std::uint32_t table,
-                                   const std::string& moves_from) {
+                                   const std::string& moves_from, bool comes_first) {
     const model::link_route added{.is = wanted, .link = over.is.index, .table = table};
     const bool is_kernels = is_connected(added) && is_of_address(over, wanted);
     if (is_kernels && over.is.is_up && !is_lost(over.is.index, wanted.to)) {
         return {};
     }
-    if (wanted.is_local && wanted.protocol == kernels) {
+    if (wanted.is_local && wanted.protocol == made_by_kernel) {
         for (auto& entry : over.v4) {
             entry.is.is_taken = entry.is.is_taken || entry.is.address.address == wanted.to.address;
         }
@@ -443,7 +447,7 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
         return {};
     }
     if (moves_from == over.is.name) {
-        return put_back(added, over);
+        return put_back(added, over, comes_first);
     }
     const auto* const from = find(moves_from);
     const auto moves = [&](const model::link_route& one) {
@@ -487,8 +491,8 @@ result<void> sim_kernel::add_route(const model::network_route& wanted, device& o
         std::erase_if(routes_, [&](const route_entry& one) { return moves(one.is) && one.is.table == table; });
     }
     const auto first = std::ranges::find_if(routes_, is_of_place);
-    const bool comes_first = is_beside && wanted.to.address.is_v4() && moves(first->is);
-    routes_.insert(comes_first ? first : routes_.end(), {.is = added, .is_in_front = comes_first});
+    const bool is_first = is_beside && wanted.to.address.is_v4() && moves(first->is);
+    routes_.insert(is_first ? first : routes_.end(), {.is = added, .is_in_front = is_first});
     return {};
 }
 

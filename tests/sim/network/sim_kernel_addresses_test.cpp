@@ -39,7 +39,7 @@ protected:
         }
         return all;
     }
-    std::string own() { return "fe80::" + std::to_string(kernel.state().find("brx")->index) + "/64"; }
+    std::string own() { return "fe80::ff:fe00:" + std::to_string(kernel.state().find("brx")->index) + "/64"; }
     std::string routes() {
         std::string all;
         const auto state = kernel.state();

@@ -522,6 +522,12 @@ TEST(reply_route, routes_over_a_link) {
     ASSERT_TRUE(nowhere && nowhere->size() == 1);
     EXPECT_EQ(nowhere->front().more, "it is of the type blackhole");
     EXPECT_EQ(nowhere->front().link, 0);
+    // Of IPv6 it is over the loopback device, and only its source may go.
+    const auto nowhere_of_six =
+        parse_link_routes(route_head(254, 6, 64, 10) + attribute(1, six) + attribute(7, six) + device);
+    ASSERT_TRUE(nowhere_of_six && nowhere_of_six->size() == 1);
+    EXPECT_EQ(nowhere_of_six->front().more, "it is of the type blackhole");
+    EXPECT_EQ(nowhere_of_six->front().link, 0);
     for (const auto& none : {route_head(254, 6) + device, route_head(254, 1, 0, 2, 0x200) + device,
                              route_head(254, 1, 0, 7) + device, route_head() + attribute(5, ten_one)}) {
         const auto nothing = parse_link_routes(none);

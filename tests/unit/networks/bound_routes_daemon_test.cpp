@@ -142,6 +142,59 @@ TEST_F(bound_routes_daemon_test, an_address_goes_when_the_routes_of_its_link_are
     EXPECT_LT(loop.clock().now() - noted, 2ms);
 }
 
+// Another to the same place that needs no address stays on the bridge meanwhile.
+TEST_F(bound_routes_daemon_test, one_comes_back_in_its_place_beside_one_that_stayed) {
+    auto& hv1 = stage_gateway();
+    const auto place_of = [&](std::string_view gateway) {
+        for (const auto& one : hv1.kernel.state().link_routes()) {
+            const bool is_it =
+                gateway.empty() ? !one.is.gateway : one.is.gateway && one.is.gateway->to_string() == gateway;
+            if (is_it && one.is.to.text() == "10.90.5.0/24") {
+                return std::to_string(one.place);
+            }
+        }
+        return std::string("none");
+    };
+    const auto places = [&] { return place_of("10.1.1.19") + place_of("") + place_of("10.1.1.20"); };
+    hv1.kernel.add_route("vmbr1001", {.is = route_of("10.90.5.0/24", "10.1.1.19")});
+    hv1.kernel.add_route("vmbr1001", {.is = route_of("10.90.5.0/24")});
+    hv1.kernel.add_route("vmbr1001", {.is = route_of("10.90.5.0/24", "10.1.1.20")});
+    beat(2s);
+    EXPECT_EQ(places(), "012");
+    for (int times = 0; times < 2; ++times) {
+        hand_over(hv1, "hv2");
+        EXPECT_EQ(places(), "none0none") << hv1.log();
+        beat(40s);
+        hand_over(hv1, "hv1");
+        EXPECT_EQ(places(), "012") << hv1.log();
+    }
+}
+
+// Of IPv6 the kernel takes it away in place of its own.
+TEST_F(bound_routes_daemon_test, one_to_the_network_of_a_gateway_outlives_a_hand_over_and_a_flush) {
+    auto& hv1 = stage_primary();
+    put_network(1001, {{"/ip6_network", "2001:db8:3::/64"}, {"/ip6_gateway", "2001:db8:3::1"}});
+    ASSERT_TRUE(within(5s, [&] { return addresses(hv1, "vmbr1001") == "2001:db8:3::1/64"; })) << hv1.log();
+    beat(2s);
+    auto route = route_of("2001:db8:3::/64");
+    route.metric = 50;
+    route.scope = model::universe_scope;
+    hv1.kernel.add_route("vmbr1001", {.is = route});
+    beat(2s);
+    const auto is_left = [&] {
+        const auto& seen = hv1.kernel.state();
+        return there(hv1) == "2001:db8:3::/64" && !seen.has_connected_route(seen.find("vmbr1001")->index, route.to);
+    };
+    hand_over(hv1, "hv2");
+    EXPECT_TRUE(is_left()) << hv1.log();
+    hand_over(hv1, "hv1");
+    EXPECT_EQ(there(hv1), "2001:db8:3::/64");
+    hv1.kernel.flush_ipv6(false, true);
+    beat(2s);
+    EXPECT_EQ(addresses(hv1, "vmbr1001"), "2001:db8:3::1/64");
+    EXPECT_EQ(there(hv1), "2001:db8:3::/64") << hv1.log();
+}
+
 // The operator did it, and no daemon ran.
 TEST_F(bound_routes_daemon_test, one_that_was_taken_away_while_no_daemon_ran_stays_away) {
     auto& hv1 = stage_gateway();

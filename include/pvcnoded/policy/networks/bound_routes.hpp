@@ -24,7 +24,8 @@ struct bound_route {
     int link = 0;  // index
     model::network_route is;
     std::uint32_t table = model::main_table;
-    bool is_waiting = false;  // it went with its address, and comes with it
+    bool is_waiting = false;   // it went with its address, and comes with it
+    bool comes_first = false;  // IPv4: before others of its place and metric that stay, of which none comes before it
 
     friend bool operator==(const bound_route&, const bound_route&) = default;
 };
@@ -32,7 +33,8 @@ using bound_routes = std::vector<bound_route>;
 
 // After a look: those that somebody made by hand and that would go with one of these addresses, and those of before
 // that went so. One that is gone although all that it needs is there was taken away by somebody, and is forgotten; so
-// is one in whose place there is another.
+// is one in whose place there is another: such as were there beside it stay on record as long as it waits. Those of one
+// place in the order of the kernel.
 [[nodiscard]] bound_routes bound_after_look(const bound_routes& before, const config::node_config& config,
                                             std::span<const role_address> all, const model::network_state& seen);
 // Those that go with this address wait for it from now on.
@@ -45,10 +47,11 @@ using bound_routes = std::vector<bound_route>;
 
 // By device: routes of IPv4, whoever made them, that the kernel takes away with the last address there although they
 // need none. Of devices that have no other address than such of the primary. With the place that each had among those
-// over other devices: whether these come behind it.
+// over other devices, and those that lead nowhere: whether these come behind it. Of IPv6: those to the very network of
+// such an address, with a metric of their own, which the kernel takes for its own.
 struct standing_route {
     model::link_route is;
-    bool has_twins = false;  // others of its place and metric, over other devices
+    bool has_twins = false;  // others of its place and metric, over other devices or none
 
     friend bool operator==(const standing_route&, const standing_route&) = default;
 };
@@ -70,7 +73,7 @@ struct leaving_routes {
 [[nodiscard]] leaving_routes describe_leaving(const config::node_config& config, std::span<const placed_address> found,
                                               const model::network_state& seen);
 
-// A line of a record: "route vmbr7 57 254 10.7.0.0/16 waits via=10.0.0.9 metric=50 source=10.0.0.254".
+// A line of a record: "route vmbr7 57 254 10.7.0.0/16 waits first via=10.0.0.9 metric=50 source=10.0.0.254".
 [[nodiscard]] std::string bound_line(const bound_route& one);
 // By its words, the first of which is "route". Empty: it is none.
 [[nodiscard]] std::optional<bound_route> parse_bound(std::span<const std::string_view> words);

@@ -42,7 +42,12 @@ protected:
         one.is_up = is_bridge_up_;
         other.index = other_link;
         other.is_up = true;
-        return {{one, other}, addresses_, {}, routes_};
+        return {{one, other}, addresses_, {}, routes_, connected_};
+    }
+    // Of the route that was made last.
+    void place(std::uint16_t number, bool is_before_others) {
+        routes_.back().place = number;
+        routes_.back().is_before_others = is_before_others;
     }
     // "10.8.0.0/16, 10.9.0.0/16 waits": after a look.
     std::string look() {
@@ -75,6 +80,7 @@ protected:
     std::vector<role_address> all_;
     std::vector<model::link_address> addresses_;
     std::vector<model::link_route> routes_;
+    std::vector<model::connected_route> connected_;
     bound_routes known_;
     bool is_bridge_up_ = true;
 };
@@ -118,6 +124,93 @@ TEST_F(bound_routes_test, what_somebody_took_away_or_replaced_is_his) {
     EXPECT_EQ(look(), "10.8.0.0/16") << "that is another one, which hangs on the address too";
     EXPECT_EQ(added(), "");
     EXPECT_EQ(known_.front().is.gateway, *parse_address("10.7.0.99"));
+}
+
+// A route to the same place that needs no address stays on its device, for as long as the role is elsewhere.
+TEST_F(bound_routes_test, one_that_stays_in_the_place_of_those_that_wait_does_not_replace_them) {
+    route(own_link, "10.90.5.0/24");
+    place(0, false);
+    route(own_link, "10.90.5.0/24", "10.7.0.20");
+    place(1, false);
+    EXPECT_EQ(look(), "10.90.5.0/24, 10.90.5.0/24");
+    known_ = bound_without(known_, all_.front().where);
+    remove_address("10.7.0.1/24");
+    routes_.pop_back();
+    for (int looks = 0; looks < 3; ++looks) {
+        EXPECT_EQ(look(), "10.90.5.0/24 waits, 10.90.5.0/24") << looks;
+    }
+    add_address(own_link, "10.7.0.1/24");
+    look();
+    EXPECT_EQ(added(), "route 10.90.5.0/24 via 10.7.0.20 over vmbr7");
+    // Another one there is somebody's word.
+    route(own_link, "10.90.5.0/24", "10.7.0.77");
+    EXPECT_EQ(look(), "10.90.5.0/24, 10.90.5.0/24");
+    EXPECT_EQ(added(), "");
+}
+
+// Of IPv6 both stay, and the one is without its source.
+TEST_F(bound_routes_test, the_source_comes_back_also_beside_a_route_by_a_gateway) {
+    route(own_link, "fd90::/64").source = *parse_address("fd00:7::1");
+    route(own_link, "fd90::/64", "fd00:7::20");
+    EXPECT_EQ(look(), "fd90::/64");
+    known_ = bound_without(known_, all_.back().where);
+    remove_address("fd00:7::1/64");
+    routes_.front().is.source.reset();
+    EXPECT_EQ(look(), "fd90::/64 waits");
+    EXPECT_EQ(look(), "fd90::/64 waits");
+    add_address(own_link, "fd00:7::1/64");
+    look();
+    EXPECT_EQ(added(), "route fd90::/64 (source fd00:7::1) over vmbr7");
+}
+
+// Of IPv4 the kernel takes the first: all packets would be dropped where a `blackhole` stays and comes first then.
+TEST_F(bound_routes_test, those_that_come_back_have_the_place_that_they_had) {
+    const auto order = [&] {
+        known_ = bound_without(bound_after_look({}, config_, all_, seen()), all_.front().where);
+        const auto there = std::exchange(routes_, {});
+        std::string text;
+        for (const auto& one : bound_to_add(known_, seen())) {
+            text += (text.empty() ? "" : ", ") + one.route.gateway->to_string() + (one.comes_first ? " first" : "");
+        }
+        return text;
+    };
+    // Before one that leads nowhere, or over another device: the last that is made is the first.
+    route(own_link, "10.90.1.0/24", "10.7.0.21");
+    place(1, true);
+    route(own_link, "10.90.1.0/24", "10.7.0.20");
+    place(0, true);
+    EXPECT_EQ(order(), "10.7.0.21 first, 10.7.0.20 first");
+    // Behind it.
+    route(own_link, "10.90.1.0/24", "10.7.0.20");
+    place(1, false);
+    route(own_link, "10.90.1.0/24", "10.7.0.21");
+    place(2, false);
+    EXPECT_EQ(order(), "10.7.0.20, 10.7.0.21");
+    // In between: it is not the first.
+    route(own_link, "10.90.1.0/24", "10.7.0.20");
+    place(1, true);
+    EXPECT_EQ(order(), "10.7.0.20");
+    // Before one over its own device that stays.
+    route(own_link, "10.90.1.0/24");
+    place(1, false);
+    route(own_link, "10.90.1.0/24", "10.7.0.20");
+    place(0, false);
+    known_ = bound_without(bound_after_look({}, config_, all_, seen()), all_.front().where);
+    routes_.pop_back();
+    EXPECT_EQ(bound_to_add(known_, seen()).size(), 2U);
+    EXPECT_TRUE(bound_to_add(known_, seen()).back().comes_first);
+}
+
+// Of IPv6 the kernel takes such a one away in place of its own, which then stays.
+TEST_F(bound_routes_test, a_route_to_the_network_of_the_address_is_kept) {
+    connected_.push_back({own_link, *parse_host_address("fd00:7::/64"), 256});
+    route(own_link, "fd00:7::/64").metric = 50;
+    route(own_link, "fd00:7::/64", "fd00:7::9").metric = 20;
+    route(other_link, "fd00:7::/64").metric = 30;
+    route(own_link, "fd00:8::/64").metric = 50;
+    EXPECT_EQ(kept(), "fd00:7::/64");
+    connected_.clear();
+    EXPECT_EQ(kept(), "");
 }
 
 TEST_F(bound_routes_test, what_waits_goes_with_its_link) {
@@ -234,7 +327,7 @@ TEST_F(bound_routes_test, a_line_says_all_of_it) {
     several.is_local = true;
     several.scope = 254;
     for (const auto& one : routes_) {
-        const bound_route wanted{"vmbr7", one.link, one.is, one.table, one.link == own_link};
+        const bound_route wanted{"vmbr7", one.link, one.is, one.table, one.link == own_link, one.link == own_link};
         const auto line = bound_line(wanted);
         const auto read = parse_bound(split_blanks(line));
         ASSERT_TRUE(read) << line;
