@@ -27,8 +27,9 @@ constexpr int buffer_size = 1 << 20;
 // Datagrams taken in one turn of the loop.
 constexpr int turn_max = 1000;
 // The last two: settings of forwarding.
-constexpr std::array<int, 6> network_groups{RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR,  RTNLGRP_IPV6_IFADDR,
-                                            RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF};
+constexpr std::array<int, 7> network_groups{RTNLGRP_LINK,        RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+                                            RTNLGRP_IPV4_ROUTE,  RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV4_NETCONF,
+                                            RTNLGRP_IPV6_NETCONF};
 constexpr std::array<int, 1> filter_groups{NFNLGRP_NFTABLES};
 
 bool subscribe(int socket, std::span<const int> groups) {
@@ -41,6 +42,18 @@ bool subscribe(int socket, std::span<const int> groups) {
            std::ranges::all_of(groups, [socket](int group) {
                return ::setsockopt(socket, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) == 0;
            });
+}
+
+// Of IPv6 nothing hangs on what routing daemons and routers say, and they may say much: the routes of addresses are the
+// kernel's, and an operator's are made by hand, or by a client of DHCP. Of IPv4 the kernel takes away all that lead
+// over a link with its last address, whoever made them.
+bool is_of_nobody(const nlmsghdr& head, std::string_view body) {
+    const auto route =
+        head.nlmsg_type == RTM_NEWROUTE || head.nlmsg_type == RTM_DELROUTE ? read_as<rtmsg>(body) : std::nullopt;
+    constexpr std::array<int, 5> heeded{RTPROT_UNSPEC, RTPROT_KERNEL, RTPROT_BOOT, RTPROT_STATIC, RTPROT_DHCP};
+    return route && route->rtm_family == AF_INET6 &&
+           ((route->rtm_flags & RTM_F_CLONED) != 0 ||
+            std::ranges::find(heeded, int{route->rtm_protocol}) == heeded.end());
 }
 
 }  // namespace
@@ -138,19 +151,22 @@ std::uint64_t change_monitor::settings_told(int link) {
     return std::max(told_of_all_, found == told_of_link_.end() ? 0 : found->second);
 }
 
-// One event, or the beginning of it.
-void change_monitor::note(std::string_view event) {
+// One event, or the beginning of it. False: nobody need look.
+bool change_monitor::note(std::string_view event) {
     const auto head = read_as<nlmsghdr>(event);
     const auto body = event.substr(std::min(event.size(), sizeof(nlmsghdr)));
     if (!head || what_ != monitored::network) {
-        return;
+        return true;
+    }
+    if (is_of_nobody(*head, body)) {
+        return false;
     }
     const auto gone = head->nlmsg_type == RTM_DELLINK ? read_as<ifinfomsg>(body) : std::nullopt;
     if (gone && gone->ifi_family == AF_UNSPEC) {  // of another family it is a port that leaves its bridge
         told_of_link_.erase(gone->ifi_index);
     }
     if (head->nlmsg_type != RTM_NEWNETCONF && head->nlmsg_type != RTM_DELNETCONF) {
-        return;
+        return true;
     }
     std::optional<std::int32_t> link;  // of "all" and "default" it is below 0
     attributes all(body.substr(std::min(body.size(), padded(sizeof(netconfmsg)))));
@@ -158,24 +174,28 @@ void change_monitor::note(std::string_view event) {
         link = one->type == NETCONFA_IFINDEX ? read_as<std::int32_t>(one->value) : link;
     }
     (link && *link > 0 ? told_of_link_[*link] : told_of_all_) = ++told_;
+    return true;
 }
 
 void change_monitor::drain() {
+    bool has_news = false;
     for (int taken = 0; taken < turn_max; ++taken) {
         // The rest of the datagram is thrown away.
         std::array<char, 64> front{};
         const ssize_t size = ::recv(socket_->native_handle(), front.data(), front.size(), MSG_TRUNC);
         if (size >= 0) {
-            note({front.data(), std::min(front.size(), static_cast<std::size_t>(size))});
+            has_news = note({front.data(), std::min(front.size(), static_cast<std::size_t>(size))}) || has_news;
             continue;
         }
         if (errno == ENOBUFS) {
             told_of_all_ = ++told_;  // some were lost, which is one more change
+            has_news = true;
         }
         if (errno == EINTR || errno == ENOBUFS) {
             continue;
         }
         if (errno != EAGAIN) {
+            has_news = true;
             socket_.reset();
             retry_->arm(clock_.now() + retry_interval, [this] { open_or_retry(); });
         }
@@ -184,7 +204,9 @@ void change_monitor::drain() {
     if (socket_) {
         listen();
     }
-    tell();
+    if (has_news) {
+        tell();
+    }
 }
 
 void change_monitor::tell() const {

@@ -1,8 +1,9 @@
 // Listens for changes of links, addresses and routes, or of the packet filter, and tells everybody who watches that
 // there may be some. What the events say is not looked at: one that was lost changes nothing. But for the link whose
-// settings one is about (network_stack::settings_told): these are files that would be read with each look. The socket
-// exists while anything is watched; where there can be none, a look is due every few seconds. Specification:
-// networking.md 2; runtime-design.md 4.
+// settings one is about (network_stack::settings_told): these are files that would be read with each look; and for
+// routes of IPv6 on which nothing here hangs, as routing daemons change thousands. The socket exists while anything is
+// watched; where there can be none, a look is due every few seconds. Specification: networking.md 2;
+// runtime-design.md 4.
 #pragma once
 
 #include "pvcnoded/async/wakeup.hpp"
@@ -45,7 +46,7 @@ private:
     void listen();
     void drain();
     void tell() const;
-    void note(std::string_view event);
+    bool note(std::string_view event);
 
     boost::asio::any_io_executor executor_;
     async::timers& clock_;

@@ -28,18 +28,24 @@ using placed_addresses = std::set<std::pair<int, ip::address>>;
 
 // In a VRF, and while a link is down, the kernel has them elsewhere, or not at all. Of IPv6 also while nothing is in
 // its plug, and before it is known whether somebody else has it; old kernels have its routes over the loopback device.
+// A link-local one is another one on each link.
 void mark_taken(std::vector<model::link_address>& addresses, const std::vector<local_address>& local,
                 const placed_addresses& tentative, const std::map<int, const model::network_link*>& links) {
+    const auto is_of_any = [](const ip::address& which) { return which.is_v6() && !which.to_v6().is_link_local(); };
     placed_addresses taken;
     for (const auto& one : local) {
-        taken.emplace(one.address.is_v4() ? one.link : 0, one.address);
+        const auto over = links.find(one.link);
+        const bool is_over_loopback = one.address.is_v6() && over != links.end() && over->second->is_loopback;
+        taken.emplace(is_of_any(one.address) || is_over_loopback ? 0 : one.link, one.address);
     }
     for (auto& one : addresses) {
         const auto link = links.find(one.link);
         const bool is_used = one.address.address.is_v4() || (link != links.end() && link->second->is_running &&
                                                              !tentative.contains({one.link, one.address.address}));
         const bool is_usual = is_used && link != links.end() && link->second->is_up && link->second->master == 0;
-        one.is_taken = !is_usual || taken.contains({one.address.address.is_v4() ? one.link : 0, one.address.address});
+        const auto& which = one.address.address;
+        one.is_taken = !is_usual || (!is_of_any(which) && taken.contains({one.link, which})) ||
+                       (which.is_v6() && taken.contains({0, which}));
     }
 }
 

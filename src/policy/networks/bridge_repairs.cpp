@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pvc::policy {
 
@@ -16,6 +17,26 @@ constexpr int least_bridge_mtu = 1280;
 model::set_sysctl setting_of(const std::string& bridge, std::string_view family, std::string_view key,
                              std::string value) {
     return {fmt::format("net/{}/conf/{}/{}", family, bridge, key), std::move(value)};
+}
+
+// By the routes of the address that the kernel gave to the bridge, guests that have no other one yet are answered, and
+// hear who their router is; somebody flushed them. The route to all such addresses is nobody's. But an address that
+// somebody gave to the bridge is not taken away for a moment.
+void add_lost_routes(std::vector<bridge_repair>& all, const model::network_link& bridge,
+                     const model::network_state& seen) {
+    bool has_one = false;  // of the route that all of them share
+    for (const auto& one : seen.addresses_of(bridge.index)) {
+        const bool is_kernels = is_of_hardware(one.address.address) && one.is_permanent && !one.peer;
+        if (!is_link_local(one.address.address) || !one.settings.has_route() || (!one.is_taken && !is_kernels)) {
+            continue;
+        }
+        const auto route = lost_connected_route(seen, bridge, one.address);
+        if (!route || (!route->is_local && std::exchange(has_one, true))) {
+            continue;
+        }
+        all.push_back({fmt::format("the {} over {} was gone", to_text(*route), bridge.name),
+                       steps_for_lost(*route, bridge.name, one)});
+    }
 }
 
 }  // namespace
@@ -55,6 +76,9 @@ std::vector<bridge_repair> bridge_repairs(const model::client_network& wanted, c
         all.push_back(
             {"the link-local address of " + name + " was gone",
              {setting_of(name, "ipv6", "addr_gen_mode", "1"), setting_of(name, "ipv6", "addr_gen_mode", "0")}});
+    }
+    if (can_have) {
+        add_lost_routes(all, bridge, seen);
     }
     return all;
 }

@@ -229,8 +229,9 @@ std::optional<network_remark> remark_of_untaken(const config::node_config& confi
         const auto& all_networks = config.networks;
         const bool is_own = all_networks.cluster.address == one.address ||
                             all_networks.storage.address == one.address || all_networks.upstream.address == one.address;
-        const bool is_repaired = (is_hosts_bridge && (one.address.address.is_v4() || is_own)) ||
-                                 (model::vni_of(name, "vmbr") && one.is_global());
+        const bool is_repaired =
+            (is_hosts_bridge && (one.address.address.is_v4() || is_own)) ||
+            (model::vni_of(name, "vmbr") && (one.is_global() || is_of_hardware(one.address.address)));
         if (!one.is_taken && !is_repaired) {
             all += fmt::format("{}{} on {}", all.empty() ? "" : ", ", one.address.text(), name);
             is_v6_untaken = is_v6_untaken || one.address.address.is_v6();

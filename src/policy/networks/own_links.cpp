@@ -66,6 +66,14 @@ bool is_given(const model::link_address& one) {
     return address.is_v4() || (one.is_global() && one.is_permanent && !address.to_v6().is_link_local());
 }
 
+bool is_of_hardware(const ip::address& address) {
+    if (!address.is_v6() || !address.to_v6().is_link_local()) {
+        return false;
+    }
+    const auto bytes = address.to_v6().to_bytes();
+    return bytes[11] == 0xff && bytes[12] == 0xfe;  // EUI-64
+}
+
 bool is_in(const ip::address& address, const host_address& network) {
     if (address.is_v4() != network.address.is_v4()) {
         return false;

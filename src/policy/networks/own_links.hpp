@@ -32,6 +32,8 @@ namespace pvc::policy {
 // Somebody gave it to its link, or had a program of his do that: it did not come by itself. IPv4 never does (one that
 // has a lifetime is of a DHCP client); of IPv6 those that the kernel makes, and those of router advertisements.
 [[nodiscard]] bool is_given(const model::link_address& one);
+// A link-local one of IPv6 that the kernel made of a hardware address, as it does for a link by itself.
+[[nodiscard]] bool is_of_hardware(const ip::address& address);
 inline constexpr std::uint8_t made_by_kernel = 2;  // RTPROT_KERNEL
 // Not of a routing daemon, which may hear of networks from guests.
 [[nodiscard]] bool is_by_hand(const model::network_route& route);

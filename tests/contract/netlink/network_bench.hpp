@@ -38,6 +38,8 @@ public:
     virtual void call_also(const std::string& device, const std::string& name) = 0;
     virtual void filter_traffic(const std::string& device) = 0;
     virtual void flush_routes() = 0;
+    // Of IPv6, of these tables.
+    virtual void flush_ipv6(bool main, bool local) = 0;
     // Beside another one of its metric.
     virtual void append_route(const std::string& device, const model::network_route& route) = 0;
     // Another link comes and goes all the time, and a dump has many parts; and how many dumps of the first port were

@@ -65,6 +65,14 @@ void real_network::flush_routes() {
     ip_command("-6 route flush table main");
 }
 
+void real_network::flush_ipv6(bool main, bool local) {
+    for (const auto* table : {main ? "main" : "", local ? "local" : ""}) {
+        if (*table != '\0') {
+            ip_command(fmt::format("-6 route flush table {}", table));
+        }
+    }
+}
+
 void real_network::append_route(const std::string& device, const model::network_route& route) {
     ip_command(fmt::format("route append {}{} dev {} metric {} proto {}{}", route.to.text(),
                            route.gateway ? " via " + route.gateway->to_string() : "", device, route.metric,

@@ -34,6 +34,7 @@ public:
     void call_also(const std::string& device, const std::string& name) override;
     void filter_traffic(const std::string& device) override;
     void flush_routes() override;
+    void flush_ipv6(bool main, bool local) override;
     void append_route(const std::string& device, const model::network_route& route) override;
     void let_links_change(bool is_wanted) override;
     [[nodiscard]] std::uint64_t torn_dumps() override { return stack_->interrupted_dumps(); }

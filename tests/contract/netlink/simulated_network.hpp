@@ -52,6 +52,7 @@ public:
     void call_also(const std::string& device, const std::string& name) override { machine_.add_alt_name(device, name); }
     void filter_traffic(const std::string& device) override { machine_.add_traffic_filter(device); }
     void flush_routes() override { machine_.flush_routes(); }
+    void flush_ipv6(bool main, bool local) override { machine_.flush_ipv6(main, local); }
     void append_route(const std::string& device, const model::network_route& route) override {
         machine_.add_route(device, {.is = route});
     }

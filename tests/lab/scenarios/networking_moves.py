@@ -1,6 +1,8 @@
 """What a host has on a device goes to the bridge of which the device becomes a port, on the real kernel: as it was, and never lost."""
 import os
 import random
+import re
+import signal
 import time
 
 from .. import network
@@ -129,6 +131,62 @@ def hands_of_others(lab):
         node.enter('ip', *words.split())
     lab.await_log(node, 'this is over: this host takes no packets for')
     lab.await_beats(node, 2)
+
+
+def _looks(lab, node):
+    """So often the daemon has looked at the links since its start, by what it says when it is asked."""
+    said = r'(\d+) looks since the start'
+    before = len(re.findall(said, node.log()))
+    node.daemon.signal(signal.SIGUSR1)
+    return int(lab.wait(lambda: re.findall(said, node.log())[before:], 10, 'the report')[0])
+
+
+@scenario('README ruling 79, networking.md 6: routes of IPv6 that somebody flushes on a primary come back at once, those of the bridge itself too; those of routing daemons cause no look', limit=120)
+def flushed_routes_of_six(lab):
+    lab.zookeeper()
+    node = lab.node(network=network.Shape())
+    node.power_on()
+    start(lab, node)
+    one_primary(lab, [node])
+    network.create(lab.client, 1003, ip6='2001:db8:3::/64', gateway6='2001:db8:3::1')
+    soon(lab, node, lambda view: view.on('vmbr1003') == ['2001:db8:3::1/64'], 'the gateway')
+    network.Station(lab, 'g1').in_node(node, 'vmbr1003', '2001:db8:3::20/64')
+    own = re.search(r'fe80::[0-9a-f:]+', node.enter('ip', '-6', 'address', 'show', 'dev', 'vmbr1003', 'scope', 'link')).group()
+    node.enter('ip', '-6', 'address', 'add', 'fe80::77/64', 'dev', 'vmbr1003', 'nodad')  # somebody's
+
+    def shown(table):
+        return node.enter('ip', '-6', 'route', 'show', 'table', table, 'dev', 'vmbr1003', check=False)
+
+    def is_whole():
+        return (all(f'{one} proto kernel' in shown('main') for one in ('2001:db8:3::/64', 'fe80::/64'))
+                and all(f'local {one} proto kernel' in shown('local') for one in ('2001:db8:3::1', own)))
+    lab.wait(is_whole, 10, lambda: shown('main') + shown('local'))
+    for tables in (('local',), ('main',), ('local', 'main'), ('main', 'local')):
+        time.sleep(4)  # the kernel makes its routes to an address of IPv6 a moment after that: of a new one none is missed
+        since = time.monotonic()
+        for table in tables:
+            node.enter('ip', '-6', 'route', 'flush', 'table', table)
+        lab.wait(is_whole, 5, lambda tables=tables: f'{tables}: {shown("main")}{shown("local")}')
+        print(f'{" ".join(tables)}: {time.monotonic() - since:.2f} s')
+        check(('local fe80::77' in shown('local')) == (tables == ('main',)), f'{tables}: {shown("local")}: somebody\'s address was taken away')
+        if 'local' in tables:
+            lab.await_log(node, 'fe80::77/64 on vmbr1003: the kernel')
+            for word in ('del', 'add'):
+                node.enter('ip', '-6', 'address', word, 'fe80::77/64', 'dev', 'vmbr1003', *(['nodad'] if word == 'add' else []))
+    time.sleep(4)
+    counts = []
+    for by in ('bgp', 'boot'):
+        before = _looks(lab, node)
+        since = time.monotonic()
+        lines = [f'route {word} fd77:{number % 250}::/48 dev brcluster proto {by}' for number in range(2500) for word in ('add', 'del')]
+        path = os.path.join(node.folder, 'routes')
+        with open(path, 'w') as file:
+            file.write('\n'.join(lines))
+        node.enter('ip', '-6', '-batch', path)
+        counts.append((_looks(lab, node) - before, time.monotonic() - since))
+    print('5000 changes, looks and seconds: of BGP, by hand: ' + ', '.join(f'{looks} in {seconds:.1f}' for looks, seconds in counts))
+    check(counts[0][0] <= 3, f'{counts}: looks for what a routing daemon makes')
+    check(counts[1][0] <= 10 * counts[1][1] + 5, f'{counts}: looks without end')
 
 
 @scenario('README ruling 79: what ifupdown names and is not up is not made for a client network, before a start or after it', limit=90)

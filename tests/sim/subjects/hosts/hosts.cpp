@@ -130,7 +130,7 @@ std::string own_things_wrong(const judge& of, const member& one) {
     // Also where the file gives another card to a bridge: that may be the host's own.
     const bool is_pulled = performed.contains("pull-device") || performed.contains("another-device");
     const bool is_wiped = performed.contains("wipe-addresses");
-    const bool is_flushed = performed.contains("flush-routes");
+    const bool is_flushed = performed.contains("flush-routes") || performed.contains("flush-ipv6");
     for (const auto& [name, index] : found->second.index) {
         const auto* const link = kernel.link(name);
         // Without its address a VLAN shows nothing of being somebody's, and its network uses it.

@@ -112,6 +112,12 @@ void flush_routes(cluster& world, const action& /*what*/, member& target) {
     world.disturb(target, std::nullopt);
 }
 
+// `ip -6 route flush table main`, or `local`, or first the one and then the other.
+void flush_ipv6(cluster& world, const action& what, member& target) {
+    target.node.kernel.flush_ipv6(what.value != "local", what.value != "main");
+    world.disturb(target, std::nullopt);
+}
+
 void make_host_vlan(cluster& /*world*/, const action& /*what*/, member& target) {
     constexpr std::uint16_t id = 400;
     const std::string name(host_vlan);
@@ -251,6 +257,17 @@ constexpr action_kind faults_of_links[] = {
      .meaning = "somebody takes all routes of the main table away, also those that came with addresses",
      .on_member = flush_routes,
      .chance = drawn{.eighths = 3, .favour = has_links}},
+    {.name = "flush-ipv6",
+     .takes = "nv",
+     .meaning = "somebody takes all routes of IPv6 of the table `main`, `local`, or `both` away",
+     .on_member = flush_ipv6,
+     .chance = drawn{.eighths = 4,
+                     .favour = has_links,
+                     .arguments =
+                         [](drawing& from, action& out) {
+                             static constexpr std::array tables{"main", "local", "both"};
+                             out.value = from.one_of(tables);
+                         }}},
     {.name = "another-device",
      .takes = "nv",
      .meaning = "another card is the device of the `cluster` or the `bridge` networks by the file, and the daemon is "

@@ -223,9 +223,36 @@ constexpr member_rule one_way_out{
     .wrong = wrong_with_ways_out,
 };
 
+// Guests that have no other address of IPv6 yet ask the link-local one of their network's bridge, and are answered over
+// the route to all such.
+std::string wrong_with_own_v6(const judge& of, const member& one) {
+    const auto& seen = one.node.kernel.state();
+    for (const auto& network : networks_of(of.world)) {
+        const auto* bridge = seen.find(network.bridge());
+        const bool has_ipv6 = network.type == model::network_type::managed && network.ip6.network.has_value();
+        const bool is_demanded =
+            has_ipv6 && bridge != nullptr && bridge->is_up && bridge->is_running && is_settled(of, network.vni) &&
+            !one.node.kernel.has(bridge->name, *parse_host_address(strangers_address)) &&
+            !is_network_of_host(of.world, one, network.vni) && !is_nobodys_base(one.node, network) &&
+            !is_left_on_device_of_before(one.node, network.vni);
+        for (const auto& address :
+             is_demanded ? seen.addresses_of(bridge->index) : std::vector<model::link_address>()) {
+            const auto to_all = model::connected_network(address.address);
+            if (address.address.address.is_v4() || address.is_global()) {
+                continue;
+            }
+            if (!address.is_taken || !seen.has_connected_route(bridge->index, *to_all)) {
+                return fmt::format("{} has {} on {}, and {}", one.name(), address.address.text(), bridge->name,
+                                   address.is_taken ? "no way to others like it" : "takes no packets for it");
+            }
+        }
+    }
+    return "";
+}
+
 // A node that is calm reaches the networks of the addresses that its daemon gave to its bridges. What an administrator
 // gave to a bridge of his own is his.
-std::string wrong_with_routes(const judge& /*of*/, const member& one) {
+std::string wrong_with_routes(const judge& of, const member& one) {
     const auto& seen = one.node.kernel.state();
     const auto strangers = parse_host_address(strangers_address);
     for (const auto& address : seen.addresses()) {
@@ -242,14 +269,23 @@ std::string wrong_with_routes(const judge& /*of*/, const member& one) {
             return fmt::format("{} has {} on {}, and no way to its network", one.name(), address.address.text(),
                                link->name);
         }
+        if (is_own && link->is_up && address.is_global() && address.is_permanent && !address.is_taken) {
+            return fmt::format("{} has {} on {}, and takes no packets for it", one.name(), address.address.text(),
+                               link->name);
+        }
     }
-    return "";
+    return wrong_with_own_v6(of, one);
 }
 
 constexpr member_rule networks_are_reached{
     .is_judged = is_long_calm,
-    .reads = [](const judge& /*of*/,
-                const member& one) { return std::optional(member_rule::versions{one.node.kernel.generation()}); },
+    .reads =
+        [](const judge& of, const member& one) {
+            using versions = member_rule::versions;
+            return are_all_settled(of)
+                       ? std::optional(versions{one.node.kernel.generation(), of.world.changes_below("networks")})
+                       : std::nullopt;
+        },
     .wrong = wrong_with_routes,
 };
 

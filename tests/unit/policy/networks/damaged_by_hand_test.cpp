@@ -62,6 +62,24 @@ TEST(damaged_by_hand, what_is_moved_to_a_bridge_takes_its_packets_again) {
         << steps;
 }
 
+// The kernel's own of a client network's bridge is put right; what somebody gave to that is told of.
+TEST(damaged_by_hand, of_link_local_addresses_those_are_told_of_that_stay_dead) {
+    auto bridge = link_named("vmbr7", "bridge");
+    bridge.index = 7;
+    auto card = link_named("eth9");
+    card.index = 9;
+    std::vector<model::link_address> addresses;
+    for (const auto& [link, text] : std::vector<std::pair<int, std::string>>{
+             {7, "fe80::58:ff:fe00:7/64"}, {7, "fe80::5/64"}, {9, "fe80::58:ff:fe00:9/64"}}) {
+        addresses.push_back(
+            {.link = link, .address = *parse_host_address(text), .scope = model::link_scope, .is_taken = false});
+    }
+    const auto said = remark_of_untaken(words_of_one(), {{bridge, card}, addresses, {}});
+    ASSERT_TRUE(said);
+    EXPECT_NE(said->text.find("no packets for fe80::5/64 on vmbr7, fe80::58:ff:fe00:9/64 on eth9: "), std::string::npos)
+        << said->text;
+}
+
 TEST(damaged_by_hand, arp_is_switched_on_again) {
     const auto config = words_of_one();
     auto kernel = bare_host({"eth0"});
