@@ -355,6 +355,39 @@ def routes_of_an_operator(lab):
     check(not there(('10.80.0.0/16',)), 'what the operator takes away stays away')
 
 
+@scenario('networking.md 6: of several routes of an operator to one place each comes back after a hand-over, in the place that it had', limit=150)
+def routes_of_one_place(lab):
+    lab.zookeeper()
+    network.create(lab.client, 1001, **network.managed(1), ip6='fd00:1::/64', gateway6='fd00:1::1')
+    nodes = [lab.node(name, coordinators=lab.names(2), network=network.Shape()) for name in lab.names(2)]
+    start(lab, *nodes)
+    primary = one_primary(lab, nodes)
+    other = next(node for node in nodes if node is not primary)
+    soon(lab, primary, lambda view: view.on('vmbr1001') == ['10.1.1.1/24', 'fd00:1::1/64'], 'both gateways')
+    for words in ('add 10.90.5.0/24 dev vmbr1001', 'append 10.90.5.0/24 via 10.1.1.20 dev vmbr1001', 'append 10.90.5.0/24 dev vmbr1001 src 10.1.1.1',
+                  'add 10.90.1.0/24 via 10.1.1.20 dev vmbr1001', 'append 10.90.1.0/24 via 10.1.1.21 dev vmbr1001', 'append blackhole 10.90.1.0/24',
+                  'add 10.90.2.0/24 dev vmbr1001', 'append unreachable 10.90.2.0/24', 'prepend 10.1.1.0/24 via 10.1.1.99 dev vmbr1001'):
+        primary.enter('ip', 'route', *words.split())
+    for words in ('add fd90::/64 dev vmbr1001 src fd00:1::1', 'append fd90::/64 via fd00:1::20 dev vmbr1001', 'add fd00:1::/64 dev vmbr1001 metric 50'):
+        primary.enter('ip', '-6', 'route', *words.split())
+
+    def shown():
+        return [primary.enter('ip', family, 'route', 'show', place) for family, place in (
+            ('-4', '10.90.5.0/24'), ('-4', '10.90.1.0/24'), ('-4', '10.90.2.0/24'), ('-4', '10.1.1.0/24'), ('-6', 'fd90::/64'), ('-6', 'fd00:1::/64'))]
+    before = shown()
+    time.sleep(LOOK)
+    for _ in range(2):
+        hand_over(lab, other, nodes)
+        soon(lab, primary, lambda view: view.on('vmbr1001') == [], 'no gateway on the secondary')
+        without = shown()
+        check(without[5].startswith('fd00:1::/64 dev vmbr1001 metric 50') and 'kernel' not in without[5], f'the network of the gateway without it: {without[5]}')
+        check(without[2] == before[2], f'what needs no address: {without[2]}')
+        time.sleep(LOOK)
+        hand_over(lab, primary, nodes)
+        soon(lab, primary, lambda view: view.on('vmbr1001') == ['10.1.1.1/24', 'fd00:1::1/64'], 'both gateways again')
+        lab.wait(lambda: shown() == before, 10, lambda: f'all routes in their order; before: {before}; now: {shown()}')
+
+
 @scenario('networking.md 6: routes of an operator that go with an address of the primary for good are named while they are there', limit=90)
 def routes_that_do_not_come_back(lab):
     lab.zookeeper()
@@ -368,11 +401,14 @@ def routes_that_do_not_come_back(lab):
                   'unreachable 10.90.10.0/24 src 10.1.2.1 table 77', '10.91.8.0/24 via inet6 fd00:1::20 dev vmbr1001',
                   '10.91.12.0/24 encap ip id 7 dst 10.9.9.9 via 10.1.1.20 dev vmbr1001', '10.92.0.0/16 via 10.1.1.20 dev vmbr1001', 'blackhole 10.93.0.0/16'):
         node.enter('ip', 'route', 'add', *words.split())
+    node.enter('ip', '-6', 'route', 'add', 'blackhole', 'fd92::/64', 'src', 'fd00:1::1')
     goes = 'goes with an address of the primary, and it does not come back with that, because'
     named = [f'the route {which} {goes} {why}' for which, why in (
         ('10.90.6.0/24 via 10.1.1.20 over vmbr1001', 'it is one of several ways'), ('10.90.6.0/24 via 10.1.2.20 over vmbr1002', 'it is one of several ways'),
         ('10.90.9.0/24 (source 10.1.1.1)', 'it is of the type blackhole'), ('10.90.10.0/24 (source 10.1.2.1) of table 77', 'it is of the type unreachable'),
         ('10.91.8.0/24 via fd00:1::20 over vmbr1001', 'its gateway is of the other family'), ('10.91.12.0/24 via 10.1.1.20 over vmbr1001', 'its packets are wrapped'))]
+    named.append('the route fd92::/64 (metric 1024, source fd00:1::1) loses its source with an address of the primary, and the source does not come back with that, because it is of the '
+                 'type blackhole')
     for line in named:
         lab.await_log(node, line)
     status, text = node.execute('--check-config', '--against-host')
