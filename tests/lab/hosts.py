@@ -136,6 +136,11 @@ def picture(node, host):
     found = links_and_more(_ask(node, '-d', 'link'), _ask(node, 'address'),
                            [one for family in ('-4', '-6') for one in _ask(node, family, 'route', 'show', 'table', 'all')],
                            [one | {'family': family} for family in ('-4', '-6') for one in _ask(node, family, 'rule')])
+    for family in ('-4', '-6'):
+        for one in _ask(node, family, 'route', 'show', 'table', 'all'):
+            if one['dst'] in host['ways'] and one.get('table') != 'local':
+                own = f'own {one.get("prefsrc", "")}' if one.get('protocol') == 'kernel' else 'by ' + one.get('gateway', 'nobody')
+                found.setdefault(f'ways {one["dev"]} {one["dst"]}', []).append(f'{own} {one.get("metrics", "")}')
     for name, _ in host['tables']:
         found['table ' + name] = listing(node, name)
     text = subprocess.run(['nsenter', '-t', str(node.first), '-n', 'sh', '-c',
@@ -173,7 +178,7 @@ def differences(before, after, host):
     """What was there before and is not as it was, but for what the manual excepts and what a node daemon left."""
     patterns, left = exceptions(), host['left']
     return [f'{key} was {value}, and is {after.get(key, "gone")}' for key, value in before.items()
-            if after.get(key) != value and not _is_excepted(key, host, patterns) and not any(name in key for name in left)] + _unmoved(before, after, host)
+            if after.get(key) != value and not key.startswith('ways ') and not _is_excepted(key, host, patterns) and not any(name in key for name in left)] + _unmoved(before, after, host)
 
 
 def _unmoved(before, after, host):
@@ -186,6 +191,11 @@ def _unmoved(before, after, host):
             is_port = re.search(r' of br', after.get('link ' + words[1], '')) and 'lifetime' not in value
             if not any(after.get(f'address {place} {words[2]}') == value for place in (*BRIDGES, *([] if is_port else [words[1]]))):
                 wrong.append(f'{key}, {value}, is nowhere as it was')
+        # So are its ways to its own networks, in their order.
+        if words[0] == 'ways' and re.search(r' of br', after.get('link ' + words[1], '')):
+            now = [after[f'ways {place} {words[2]}'] for place in BRIDGES if f'ways {place} {words[2]}' in after]
+            if now != [value]:
+                wrong.append(f'{key} was {value}, and is {now}')
         # And so are its routes, but for those of router advertisements.
         if words[0] == 'route' and words[1] in host['devices'].values() and ' ra ' not in key and re.search(r' of br', after.get('link ' + words[1], '')):
             if not any(same in after for place in BRIDGES for same in _same_route(place, key, before)):

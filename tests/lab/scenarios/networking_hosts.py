@@ -48,7 +48,9 @@ def _play(lab, first, last):
     hosts.advertise(lab)
     for name, (node, host) in nodes.items():
         card = host['cards'][-1]
-        lab.wait(lambda node=node, card=card: network.sysctl(node, f'net/ipv6/conf/{card}/accept_ra') == '0' or _is_routed_by_advertisement(node, card),
+        # One that forwards hears none.
+        is_deaf = network.sysctl(node, f'net/ipv6/conf/{card}/accept_ra') == '0' or network.sysctl(node, f'net/ipv6/conf/{card}/forwarding') == '1'
+        lab.wait(lambda node=node, card=card, is_deaf=is_deaf: is_deaf or _is_routed_by_advertisement(node, card),
                  10, f'host {host["seed"]}: {card} has heard the router')
         before[name] = hosts.picture(node, host)
         printed[name] = node.execute('--check-config', '--against-host')[1]

@@ -478,11 +478,12 @@ std::string host_text(const drawn_host& host) {
     return fmt::format(
         R"({{"seed": {}, "kinds": {}, "devices": {{"upstream": {}, "cluster": {}, "storage": {}, "bridge": {}}}, )"
         R"("has_gateway": {}, "cards": {}, "left": {}, "bare": {}, "commands": {}, "tables": {}, "files": {}, )"
-        R"("networks": {}, "probes": {}, "names_known": {}}})",
+        R"("networks": {}, "probes": {}, "names_known": {}, "ways": {}}})",
         host.seed, list_of(host.kinds, quoted), quoted(host.upstream), quoted(host.cluster), quoted(host.storage),
         quoted(host.bridge), host.has_gateway, list_of(host.cards, quoted), names_of(link_owner::left),
         names_of(link_owner::bare), list_of(commands_of(host), quoted), list_of(host.tables, table), files,
-        list_of(host.networks, network), list_of(probes_of(host), quoted), host.are_names_known);
+        list_of(host.networks, network), list_of(probes_of(host), quoted), host.are_names_known,
+        list_of(host.own_ways, [](const drawn_route& one) { return quoted(one.is.to.text()); }));
 }
 
 }  // namespace pvc::sim
