@@ -49,7 +49,8 @@ boards::turn& boards::turn_of(const std::string& address) {
     return *found;
 }
 
-void boards::count(power::board_command what, const result<power::board_answer>& heard) const {
+void boards::heard_of(turn& one, power::board_command what, const result<power::board_answer>& heard) const {
+    one.was_silent = went_unanswered(heard).value_or(one.was_silent);
     if (what == power::board_command::status && heard && heard->status == 0) {
         counts_.answers.add(heard->took);
     }
@@ -106,8 +107,21 @@ async::awaitable<result<power::board_answer>> boards::command(power::board_acces
         co_return failure(errc::timed_out, to.address, "another command to this board does not end");
     }
     const boot_time latest = is_planted(defect::fence_stale_guard) ? boot_time::max() : not_after;
+    std::optional<async::ordered_semaphore<std::uint64_t>::place> among_silent;
+    if (mine.was_silent) {
+        const duration until_latest = latest - node_.clock().boot_now();
+        const bool is_guarded = until_latest < deadline - node_.clock().now();
+        auto free = co_await silent_places_.take_until(next_silent_++, node_.clock(),
+                                                       is_guarded ? node_.clock().now() + until_latest : deadline,
+                                                       "its turn among boards that do not answer");
+        if (!free) {
+            co_return failure(is_guarded ? errc::stopped : errc::timed_out, to.address,
+                              "too many boards that do not answer are asked already");
+        }
+        among_silent.emplace(*std::move(free));
+    }
     auto heard = co_await port_.ask(std::move(to), what, latest, deadline - node_.clock().now());
-    count(what, heard);
+    heard_of(mine, what, heard);
     co_return heard;
 }
 
@@ -143,7 +157,7 @@ async::awaitable<result<power::board_answer>> boards::question(power::board_acce
     if (!heard) {
         co_return failure(errc::stopped, to.address, "a fence has this board");
     }
-    count(what, *heard);
+    heard_of(mine, what, *heard);
     co_return std::move(*heard);
 }
 

@@ -69,8 +69,10 @@ public:
     // they are configured or were learned. For once before the first command: a name server that is gone takes time
     // (`limit`). Errors: not_found (no address), refused (another board answers there), invalid, timed_out, io.
     async::awaitable<result<power::board_access>> reach(std::string node, policy::board_entry entry, duration limit);
-    // A fencer's: ends a question to that board that is under way and waits for no other. A guarded step.
-    // Errors: those of power::board::ask.
+    // A fencer's: ends a question to that board that is under way and waits for no other. A guarded step. To boards
+    // that did not answer the last time only so many go at once: each takes 20 s, and a place for programs. Errors:
+    // those of power::board::ask.
+    static constexpr std::size_t silent_at_once = 8;
     async::awaitable<result<power::board_answer>> command(power::board_access to, power::board_command what,
                                                           boot_time not_after, duration limit = power::command_limit);
     // Of anybody else: waits for its turn and gives way. Errors: as above; stopped (a fencer has the board).
@@ -86,9 +88,10 @@ private:
         async::mutex order;
         async::task_group* question = nullptr;  // that is under way
         std::size_t fencers = 0;                // that have it, or wait for it
+        bool was_silent = false;                // the last time
     };
     turn& turn_of(const std::string& address);
-    void count(power::board_command what, const result<power::board_answer>& heard) const;
+    void heard_of(turn& one, power::board_command what, const result<power::board_answer>& heard) const;
 
     const core::node_context& node_;
     power::board& port_;
@@ -96,6 +99,8 @@ private:
     policy::known_boards known_;
     std::multiset<std::string> claimed_;
     std::map<std::string, std::unique_ptr<turn>> turns_;  // by address; few
+    async::ordered_semaphore<std::uint64_t> silent_places_{silent_at_once};
+    std::uint64_t next_silent_ = 0;
 };
 
 // Whether a command was not answered: it came to no end within its limit, or failed after the time that silence takes.

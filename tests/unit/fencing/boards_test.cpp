@@ -98,6 +98,51 @@ TEST_F(boards_test, one_at_a_time_to_one_board_and_side_by_side_to_two) {
     EXPECT_EQ(counts.answers.total(), 3U);
 }
 
+// As the daemon has places for programs: sixteen.
+TEST_F(boards_test, silent_boards_leave_places_to_those_that_answer) {
+    constexpr std::size_t places = 16;
+    sim::sim_process programs(loop.clock(), places);
+    programs.add([](const async::command& what) -> std::optional<sim::sim_program> {
+        const bool is_well = std::ranges::find(what.arguments, std::string("192.0.2.3")) != what.arguments.end();
+        return is_well ? sim::sim_program{.output = "Chassis Power Control: Down/Off\n"}
+                       : sim::sim_program{.how = async::exited{1},
+                                          .error_output = "Error: Unable to establish IPMI v2 / RMCP+ session\n",
+                                          .takes = 20s};
+    });
+    power::ipmitool_board port(programs, loop.clock());
+    fencing::boards with_few(nodes.back().daemon().context(), port, counts);
+    const auto order = [&](const std::string& address, std::optional<result<power::board_answer>>& heard) {
+        return [&, address]() -> async::awaitable<void> {
+            auto to = access();
+            to.address = address;
+            heard.emplace(co_await with_few.command(std::move(to), board_command::off, loop.clock().boot_now() + 2s));
+        };
+    };
+    std::vector<std::optional<result<power::board_answer>>> silent(places + 4);
+    const auto order_all = [&](async::task_group& scope) {
+        for (std::size_t i = 0; i < silent.size(); ++i) {
+            scope.spawn("order", order("192.0.2." + std::to_string(100 + i), silent[i]));
+        }
+    };
+    // None of them is known to be silent yet; four are told to try again.
+    in_a_scope([&](async::task_group& scope) -> async::awaitable<void> {
+        order_all(scope);
+        co_return;
+    });
+    const auto found_none = [](const auto& heard) { return !*heard && heard->error().code() == errc::stopped; };
+    EXPECT_EQ(std::ranges::count_if(silent, found_none), 4);
+    std::optional<result<power::board_answer>> well;
+    in_a_scope([&](async::task_group& scope) -> async::awaitable<void> {
+        order_all(scope);
+        co_await async::sleep_for(loop.clock(), 1s, "all of them");
+        EXPECT_EQ(programs.running(), fencing::boards::silent_at_once + 4);
+        scope.spawn("order", order("192.0.2.3", well));
+    });
+    ASSERT_TRUE(well && *well) << (*well).error().text();
+    EXPECT_EQ((*well)->status, 0);
+    EXPECT_EQ(std::ranges::count_if(silent, found_none), places - fencing::boards::silent_at_once);
+}
+
 TEST_F(boards_test, nothing_is_sent_after_the_latest_start) {
     in_a_scope([&](async::task_group&) -> async::awaitable<void> {
         const auto heard = co_await all->command(access(), board_command::off, loop.clock().boot_now() - 1ms);
