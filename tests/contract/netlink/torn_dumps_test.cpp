@@ -9,7 +9,10 @@
 
 #include <linux/rtnetlink.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <set>
+#include <thread>
 
 namespace pvc::contract {
 namespace {
@@ -107,6 +110,42 @@ TEST_F(torn_dumps, are_begun_anew) {
     const auto addresses = dump(netlink::dump_addresses_message(0), RTM_NEWADDR, "address delete 10.9.0.8/32 dev br0");
     EXPECT_EQ(addresses.begun_anew, 1);
     EXPECT_GE(addresses.told, static_cast<std::size_t>(entries - 1));
+}
+
+// Of packet filters too: which devices their rules name is told whole, or not at all.
+class torn_filters : public network_suite<real_network> {};
+
+TEST_F(torn_filters, tell_of_all_rules_or_fail) {
+    constexpr int rules = 400;
+    std::string text = "table inet fw {\n chain a { }\n chain b {\n";
+    for (int number = 0; number < rules; ++number) {
+        text += fmt::format("  iifname \"d{}\" drop\n", number);
+    }
+    const scratch_folder folder;
+    folder.write("rules", text + " }\n}\n");
+    ASSERT_EQ(std::system(("nft -f " + folder / "rules").c_str()), 0);
+    std::atomic<bool> is_over = false;
+    // One comes and goes in front of all others, which are a place further each time.
+    std::thread other_hand([&is_over] {
+        while (!is_over) {
+            EXPECT_EQ(std::system("nft add rule inet fw a accept"), 0);
+            EXPECT_EQ(std::system("nft flush chain inet fw a"), 0);
+        }
+    });
+    bench.run([this]() -> awaitable<void> {
+        int whole = 0;
+        bool is_right = true;
+        const auto limit = bench.clock().now() + 60s;
+        for (int looks = 0; is_right && (looks < 1000 || whole < 3) && bench.clock().now() < limit; ++looks) {
+            const auto seen = co_await bench.stack().device_rules(soon());
+            whole += seen ? 1 : 0;
+            is_right = !seen || seen->size() == static_cast<std::size_t>(rules);
+            EXPECT_TRUE(is_right) << seen->size();
+        }
+        EXPECT_GE(whole, 3);
+    });
+    is_over = true;
+    other_hand.join();
 }
 
 }  // namespace
