@@ -96,8 +96,10 @@ std::set<std::string> names_of(const rooms_read& rooms) {
     return out;
 }
 
-async::awaitable<result<core::explanation>> look_at_capacity(core::session& s, time_point until) {
-    PVC_CO_TRY(const auto rooms, co_await read_rooms(s));
+async::awaitable<result<core::explanation>> look_at_capacity(core::session& s, hypervisor::hypervisor* hypervisors,
+                                                             time_point until) {
+    PVC_CO_TRY(auto rooms, co_await read_rooms(s));
+    note_silent(rooms, co_await silent_libvirtds(s, hypervisors, takers_of(rooms)));
     PVC_CO_TRY(auto machines, co_await running_machines(s, names_of(rooms), {}, until));
     assigned_machines by_keys(s);
     PVC_CO_TRY(const auto assigned, co_await by_keys.read(takers_of(rooms), {}, rooms.written_at, until));
@@ -162,7 +164,7 @@ public:
         asked_ = question;
         scope_->spawn("explain capacity", [this, question, until]() -> async::awaitable<void> {
             auto got = co_await async::with_deadline(session_.node.clock(), until, "the room for machines",
-                                                     look_at_capacity(session_, until));
+                                                     look_at_capacity(session_, owner_.hypervisors_, until));
             question->answer->give(got ? std::move(got) : unanswered(got.error(), "capacity"));
         });
     }

@@ -104,10 +104,8 @@ async::awaitable<void> guest_shell::ask_other(said::other_node_said& one, time_p
     if (shared_.ports.hypervisors == nullptr) {
         co_return;
     }
-    const std::string& domain = shared_.s.node.config->networks.cluster.domain;
-    const std::string address = domain.empty() ? one.node : one.node + "." + domain;
-    const auto status =
-        co_await shared_.ports.hypervisors->ask(address, machine_.id, std::min(until, shared_.s.limit(5s)));
+    const auto status = co_await shared_.ports.hypervisors->ask(libvirtd_of(shared_.s, one.node), machine_.id,
+                                                                std::min(until, shared_.s.limit(5s)));
     if (status) {
         one.answer = policy::answer_of(*status);
         co_return;

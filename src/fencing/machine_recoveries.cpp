@@ -99,7 +99,7 @@ async::awaitable<result<std::vector<uuid>>> machines_of(core::session& s, std::s
 class session_recoveries final : public session_recovery {
 public:
     session_recoveries(core::session& s, recovery_ports outside, recovery_counts& counts)
-        : session_(s), ports_(outside), counts_(counts), planning_(s) {}
+        : session_(s), ports_(outside), counts_(counts), planning_(s, outside.hypervisors) {}
 
     async::awaitable<policy::fence_said::recovered> recover(recovery_order what, fence_hold& under) override {
         for (;;) {

@@ -1,5 +1,7 @@
 #include "recovery_planning.hpp"
 
+#include "pvcnoded/async/for_each.hpp"
+#include "pvcnoded/async/task_group.hpp"
 #include "pvcnoded/model/node_payloads.hpp"
 #include "pvcnoded/model/scalar.hpp"
 
@@ -17,6 +19,8 @@ constexpr duration figures_validity = 5s;
 constexpr duration reading_limit = 15s;  // of all machines' keys
 // What is placed meanwhile is remembered for longer (recovery_planner::remembered).
 constexpr duration assigned_validity = 30s;
+// One that is well answers within milliseconds; a machine waits for this answer.
+constexpr duration libvirtd_limit = 2s;
 
 using reply = result<zookeeper::read_reply>;
 
@@ -94,6 +98,44 @@ std::set<std::string> takers_of(const rooms_read& rooms) {
     return out;
 }
 
+std::string libvirtd_of(const core::session& s, const std::string& node) {
+    const std::string& domain = s.node.config->networks.cluster.domain;
+    return domain.empty() ? node : node + "." + domain;
+}
+
+async::awaitable<std::set<std::string>> silent_libvirtds(core::session& s, hypervisor::hypervisor* hypervisors,
+                                                         std::set<std::string> nodes) {
+    struct asked_libvirtd {
+        std::string node;
+        bool is_silent = false;
+    };
+    std::vector<asked_libvirtd> all;
+    for (const auto& one : nodes) {
+        all.push_back({one});
+    }
+    if (hypervisors != nullptr) {
+        co_await async::for_each_bounded(
+            "libvirtds", std::max<std::size_t>(all.size(), 1), all, [&](asked_libvirtd& one) -> async::awaitable<void> {
+                const auto answer =
+                    co_await hypervisors->probe(libvirtd_of(s, one.node), s.node.clock().now() + libvirtd_limit);
+                one.is_silent = !answer;
+            });
+    }
+    std::set<std::string> out;
+    for (const auto& one : all) {
+        if (one.is_silent) {
+            out.insert(one.node);
+        }
+    }
+    co_return out;
+}
+
+void note_silent(rooms_read& rooms, const std::set<std::string>& libvirtds) {
+    for (auto& one : rooms.rooms) {
+        one.is_libvirtd_silent = libvirtds.contains(one.offer.name);
+    }
+}
+
 policy::target_request request_for(core::session& s, std::string_view limit, std::string_view selector,
                                    const std::string& cluster_selector, std::string node) {
     policy::target_request request;
@@ -107,6 +149,7 @@ void recovery_planning::begin(const std::vector<uuid>& machines) {
     at_work_.insert(machines.begin(), machines.end());
     read_at_.reset();
     assigned_at_.reset();
+    asked_at_.reset();
 }
 
 void recovery_planning::end(const std::vector<uuid>& machines) {
@@ -133,16 +176,31 @@ async::awaitable<bool> recovery_planning::read_assigned(const rooms_read& rooms)
     co_return true;
 }
 
+async::awaitable<void> recovery_planning::ask_libvirtds(const rooms_read& rooms) {
+    const time_point begun = session_.node.clock().now();
+    if (asked_at_ && begun - *asked_at_ < assigned_validity) {
+        co_return;
+    }
+    silent_ = co_await silent_libvirtds(session_, hypervisors_, takers_of(rooms));
+    asked_at_ = begun;
+}
+
+// What takes a while beside each other: a machine waits for it.
 async::awaitable<bool> recovery_planning::read() {
     const time_point begun = session_.node.clock().now();
     auto now = co_await read_rooms(session_);
     if (!now) {
         co_return false;
     }
-    const bool is_known = co_await read_assigned(*now);
+    bool is_known = false;
+    co_await async::with_task_group("what nodes can take", [&](async::task_group& group) -> async::awaitable<void> {
+        group.spawn("libvirtds", [&] { return ask_libvirtds(*now); });
+        is_known = co_await read_assigned(*now);
+    });
     if (!is_known) {
         co_return false;
     }
+    note_silent(*now, silent_);
     versions_ = std::move(now->versions);
     cluster_selector_ = std::move(now->cluster_selector);
     planner_.begin(std::move(now->rooms), session_.node.clock().now(), assigned_then_);

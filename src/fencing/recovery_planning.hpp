@@ -6,6 +6,7 @@
 #include "guest_view.hpp"
 
 #include "pvcnoded/async/semaphore.hpp"
+#include "pvcnoded/hypervisor/hypervisor.hpp"
 #include "pvcnoded/policy/fencing/recovery_plan.hpp"
 
 #include <map>
@@ -37,14 +38,25 @@ struct rooms_read {
 async::awaitable<result<rooms_read>> read_rooms(core::session& s);
 // The nodes that take machines now.
 [[nodiscard]] std::set<std::string> takers_of(const rooms_read& rooms);
+// How hypervisors of other nodes call that one's.
+[[nodiscard]] std::string libvirtd_of(const core::session& s, const std::string& node);
+// Those of the nodes that take machines whose libvirtd does not answer, asked all at once. None where none can be asked
+// from here (`hypervisors` is null): what is not known tells no node from another.
+async::awaitable<std::set<std::string>> silent_libvirtds(core::session& s, hypervisor::hypervisor* hypervisors,
+                                                         std::set<std::string> nodes);
+void note_silent(rooms_read& rooms, const std::set<std::string>& libvirtds);
 // What a plan must know of a machine that belongs to that node.
 [[nodiscard]] policy::target_request request_for(core::session& s, std::string_view limit, std::string_view selector,
                                                  const std::string& cluster_selector, std::string node);
 
 class recovery_planning {
 public:
-    explicit recovery_planning(core::session& s)
-        : session_(s), assigned_(s), planner_(s.node.config->fencing.overcommit, s.node.times.keepalive) {}
+    // `hypervisors`: may be null (nobody is asked), else outlives it.
+    recovery_planning(core::session& s, hypervisor::hypervisor* hypervisors)
+        : session_(s),
+          hypervisors_(hypervisors),
+          assigned_(s),
+          planner_(s.node.config->fencing.overcommit, s.node.times.keepalive) {}
 
     // A recovery begins, under the fence lock: what was read before is void, as another coordinator may have had that
     // lock since. Of its own machines nothing is read until they are placed
@@ -60,14 +72,18 @@ public:
 private:
     async::awaitable<bool> read();
     async::awaitable<bool> read_assigned(const rooms_read& rooms);
+    async::awaitable<void> ask_libvirtds(const rooms_read& rooms);
 
     core::session& session_;
+    hypervisor::hypervisor* hypervisors_;
     assigned_machines assigned_;
     policy::recovery_planner planner_;
     async::mutex order_;
     std::optional<time_point> read_at_;
     std::vector<policy::assigned_machine> assigned_then_;
     std::optional<time_point> assigned_at_;
+    std::set<std::string> silent_;  // their libvirtds, as of then
+    std::optional<time_point> asked_at_;
     std::set<uuid> at_work_;
     std::map<std::string, rooms_read::offer_versions> versions_;
     std::string cluster_selector_;

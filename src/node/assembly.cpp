@@ -42,7 +42,7 @@ assembly all_subjects(subject_ports outside) {
             auto recovery = std::make_shared<fencing::machine_recoveries>(others, recovery_counts);
             made.push_back(std::make_unique<fencing::fencer>(node, std::move(boards), std::move(records),
                                                              std::move(recovery), fence_counts));
-            made.push_back(std::make_unique<fencing::capacity>(node));
+            made.push_back(std::make_unique<fencing::capacity>(node, others.hypervisors));
         }
         if (outside.role && has_networking) {
             role::add_role_parts(made, node, *outside.role);

@@ -154,6 +154,7 @@ enum class defect : std::uint8_t {
     fence_stale_figures,     // what recoveries have placed does not count for the next one
     fence_stale_guard,       // a command rests on what was read at any time
     fence_unchecked_write,   // a recovery's write does not check that the node is still away
+    fence_libvirtd_unasked,  // a recovered machine goes to a node whose libvirtd is silent like to any other
     fence_age_by_clock,      // a peer's heartbeat is as old as what it says differs from the own clock
     half_given_back,         // half of a machine that a fencer gives back to its sender is resumed
 };

@@ -5,6 +5,7 @@
 
 #include "pvcnoded/core/explainer.hpp"
 #include "pvcnoded/core/subject.hpp"
+#include "pvcnoded/hypervisor/hypervisor.hpp"
 
 #include <memory>
 #include <string_view>
@@ -15,7 +16,8 @@ class capacity_part;
 
 class capacity final : public core::subject, public core::session_subject, public core::explainer {
 public:
-    explicit capacity(core::node_context& node) : node_(node) {}
+    // `hypervisors`: may be null (no libvirtd is asked), else outlives it.
+    capacity(core::node_context& node, hypervisor::hypervisor* hypervisors) : node_(node), hypervisors_(hypervisors) {}
 
     [[nodiscard]] std::string_view name() const override { return "capacity"; }
     std::unique_ptr<core::session_part> begin(core::session& s) override;
@@ -26,6 +28,7 @@ private:
     friend class capacity_part;
 
     core::node_context& node_;
+    hypervisor::hypervisor* hypervisors_;
     capacity_part* part_ = nullptr;  // of the session
 };
 

@@ -29,6 +29,8 @@ struct node_room {
     // A daemon of ours wrote its last heartbeat: such a node is not `ready` without the hypervisor function (ruling
     // 13).
     bool is_ours = false;
+    // Its libvirtd was asked just now, and gave no answer: what starts there would wait for it.
+    bool is_libvirtd_silent = false;
 };
 
 struct guest_to_place {
@@ -36,7 +38,9 @@ struct guest_to_place {
     target_request request;   // `current`: the dead node
     std::int64_t memory = 0;  // its full memory
     std::int64_t vcpus = 0;
-    std::string preferred;  // the target of its migration (vm-domains.md 15); taken if it takes machines at all
+    // The target of its migration (vm-domains.md 15); taken if it takes machines at all, and its libvirtd is not
+    // silent.
+    std::string preferred;
 };
 
 struct planned_guest {

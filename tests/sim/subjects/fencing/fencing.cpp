@@ -29,6 +29,7 @@ constexpr planted_mistake mistakes_in_fencing[] = {
     {defect::fence_stale_figures, "fence_stale_figures", "fence-eight-machines"},
     {defect::fence_stale_guard, "fence_stale_guard", "fence-guard-is-stale"},
     {defect::fence_unchecked_write, "fence_unchecked_write", "fence-back-before-the-write"},
+    {defect::fence_libvirtd_unasked, "fence_libvirtd_unasked", "fence-target-without-libvirtd"},
     {defect::fence_age_by_clock, "fence_age_by_clock", "fence-clock-steps"},
     {defect::half_given_back, "half_given_back", "fence-reference-gives-it-back-to-the-sender"},
 };

@@ -240,6 +240,35 @@ TEST(recovery_plan, R44_a_node_that_is_silent_takes_nothing) {
     }
 }
 
+// What starts where libvirtd is away waits for it; where all are, it waits somewhere.
+TEST(recovery_plan, R44_a_node_whose_libvirtd_is_silent_is_taken_last) {
+    struct row {
+        bool is_silent1;  // of hv1, which has the most room
+        bool is_silent2;  // of hv2
+        bool is_ours2;    // else nothing shows that it runs machines
+        std::int64_t memory;
+        std::string node;
+    };
+    for (const auto& one :
+         {row{false, false, true, 1000, "hv1"}, row{true, false, true, 1000, "hv2"}, row{true, true, true, 1000, "hv1"},
+          row{false, true, true, 1000, "hv1"}, row{true, false, true, 3000, "hv1"},
+          row{true, false, false, 1000, "hv2"}, row{true, true, false, 1000, "hv1"}}) {
+        recovery_planner planner;
+        auto first = room("hv1", 8000);
+        auto second = room("hv2", 2000);
+        first.is_ours = true;
+        second.is_ours = one.is_ours2;
+        first.is_libvirtd_silent = one.is_silent1;
+        second.is_libvirtd_silent = one.is_silent2;
+        planner.begin({first, second}, planned_at);
+        auto guest = guest_of(1, one.memory);
+        EXPECT_EQ(planner.place(guest, planned_at).node, one.node) << one.is_silent1 << one.is_silent2 << one.memory;
+        guest.preferred = "hv1";
+        EXPECT_EQ(planner.place(guest, planned_at).node, one.is_silent1 ? one.node : "hv1")
+            << "nor is the target of a migration preferred then";
+    }
+}
+
 TEST(recovery_plan, a_silent_node_that_may_not_take_it_is_nobody) {
     recovery_planner planner;
     auto silent = room("hv1", 8000);
