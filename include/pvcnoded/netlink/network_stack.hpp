@@ -63,6 +63,7 @@ public:
     // That is already_exists, and the cause says what is there. The ways of single kinds:
     //  - set_master: a device that is a port of another one is taken out of that, and put into this (`if_free`: not).
     //  - add_default_route: one with the same metric by way of another gateway or device is already_exists, and stays.
+    //  - set_hardware: what somebody entered as neighbours of the link stays, though the kernel forgets it.
     //  - add_route: the same, of its family, metric and where it leads; its gateway must be reached over the device.
     //    One that "moves" from its own device was there before: it is made behind others of its place and metric, and
     //    the same without its source, which the kernel leaves of IPv6 when that address goes, gets that again.

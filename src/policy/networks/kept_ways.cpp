@@ -288,6 +288,7 @@ void keeper_of_ways::keep_place(const link_route& place) {
     const bool is_ordered = place.is.to.address.is_v4();
     const bool can_be_ordered = is_ordered && !has_others(place);
     bool is_right = true;  // so far
+    bool is_out_of_order = false;
     auto before = coming.begin();
     for (const auto& one : wanted) {
         const auto found = place_of(one);
@@ -299,9 +300,10 @@ void keeper_of_ways::keep_place(const link_route& place) {
         if (!is_set || (!is_right && can_be_ordered)) {
             put_again(is_there ? std::optional(*found) : std::nullopt, one);
         }
-        if (is_there && !is_behind && is_ordered && !can_be_ordered) {
-            kept_.out_of_order.push_back(to_text(one.is));
-        }
+        is_out_of_order = is_out_of_order || (is_there && !is_behind && is_ordered && !can_be_ordered);
+    }
+    if (is_out_of_order) {
+        kept_.out_of_order.push_back(place.is.to.text());
     }
 }
 

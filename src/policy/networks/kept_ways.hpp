@@ -31,7 +31,7 @@ struct kept_ways {
     // Once all of it is there, and before any of it goes: the order first, then what was not wanted. Whoever dies in
     // between has the same on the device.
     std::vector<model::network_change> steps;
-    std::vector<std::string> out_of_order;  // ways that cannot have the place that they had
+    std::vector<std::string> out_of_order;  // places whose ways cannot have the order that they had
     std::vector<std::string> not_made;      // networks of addresses that go, to which the kernel has no route there
 };
 

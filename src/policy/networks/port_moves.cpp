@@ -500,9 +500,9 @@ void mover::add_remarks() {
     }
     for (const auto& one : ways_.out_of_order) {
         remark(
-            fmt::format("the {} over {} has others of its place over other devices: on {} it comes behind those "
-                        "that were behind it",
-                        one, device_.name, bridge_.name));
+            fmt::format("the order of the routes to {} over {} cannot be kept on {}, as other devices have routes to "
+                        "it too: look which of them is the first (`ip route show {}`)",
+                        one, device_.name, bridge_.name, one));
     }
     if (!neighbours_.empty()) {
         std::vector<std::string> entered;
