@@ -91,8 +91,7 @@ async::awaitable<void> peers::read_heartbeats(time_point until) {
     std::vector<zookeeper::read_wish> wishes;
     for (const auto& [name, peer] : peers_) {
         names.push_back(name);
-        wishes.push_back({.path = model::node_path(name, model::node_key::keepalive),
-                          .with_data = is_planted(defect::fence_age_by_clock)});
+        wishes.push_back({.path = model::node_path(name, model::node_key::keepalive)});
     }
     if (names.empty()) {
         co_return;
@@ -121,6 +120,7 @@ void peers::observe(const std::string& name, peer& seen, const result<zookeeper:
     if (!stat) {
         return;
     }
+    seen.is_beat = !stat->data.empty();
     if (is_planted(defect::fence_age_by_clock)) {
         const auto said = parse_integer(stat->data);
         seen.read += said ? clock.wall_now() - wall_time(std::chrono::seconds(*said)) : duration::zero();
@@ -164,8 +164,8 @@ std::vector<other_node> peers::all() const {
     std::vector<other_node> all;
     all.reserve(peers_.size());
     for (const auto& [name, peer] : peers_) {
-        all.push_back(
-            {name, peer.daemon.get(), peer.heartbeat.id(), peer.heartbeat.unchanged_for(peer.read), peer.read});
+        all.push_back({name, peer.daemon.get(), peer.heartbeat.id(), peer.is_beat,
+                       peer.heartbeat.unchanged_for(peer.read), peer.read});
     }
     return all;
 }

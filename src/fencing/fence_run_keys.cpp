@@ -52,7 +52,8 @@ std::vector<coordinator_read> coordinators_in(const std::vector<std::string>& na
         const auto& heartbeat = got[place++];
         all.push_back({.name = name,
                        .state = state ? model::parse_daemon_state(state->data) : std::nullopt,
-                       .heartbeat_id = heartbeat ? std::optional(heartbeat->stat.mzxid) : std::nullopt});
+                       .heartbeat_id = heartbeat && !heartbeat->data.empty() ? std::optional(heartbeat->stat.mzxid)
+                                                                             : std::nullopt});
     }
     return all;
 }
@@ -77,7 +78,7 @@ async::awaitable<said::any> fence_run::read(bool counts_coordinators) {
         counts_coordinators ? tools_.ground.other_coordinators(machine_.node) : std::vector<std::string>();
     for (const auto& name : others) {
         wishes.push_back({.path = model::node_path(name, model::node_key::daemon_state)});
-        wishes.push_back({.path = model::node_path(name, model::node_key::keepalive), .with_data = false});
+        wishes.push_back({.path = model::node_path(name, model::node_key::keepalive)});
     }
     const time_point asked = node_.clock().now();
     const auto got = co_await tools_.session.zk.read_together(tools_.session.limit(), std::move(wishes));

@@ -255,7 +255,7 @@ void fencer_part::look_closer(const std::vector<policy::node_seen>& all) {
 
 void fencer_part::judge() {
     for (const auto& one : session_.others.all()) {
-        if (one.heartbeat_id) {
+        if (one.heartbeat_id && one.is_beat) {
             owner_.beats_.hear(one.name, *one.heartbeat_id, one.looked);
         }
         states_[one.name].observe(state_id_of(one), one.heartbeat_id, one.silent_for);

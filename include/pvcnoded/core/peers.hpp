@@ -24,8 +24,10 @@ struct other_node {
     std::string name;
     const zookeeper::watched* daemon = nullptr;  // its daemonstate; as long as nobody awaits
     std::optional<std::int64_t> heartbeat_id;    // of the last look; empty: there was no key, or no look yet
-    duration silent_for{};                       // at the sending of that look
-    time_point looked{};                         // when it was sent
+    // Somebody who lives wrote it: not the empty one that is put in place of a key that a client removed.
+    bool is_beat = true;
+    duration silent_for{};  // at the sending of that look
+    time_point looked{};    // when it was sent
 };
 
 class peers {
@@ -67,6 +69,7 @@ private:
         time_point role_since{};
         time_point last_run{};
         time_point read{};  // the sending of the last look at its heartbeat
+        bool is_beat = true;
     };
 
     void follow_list();
