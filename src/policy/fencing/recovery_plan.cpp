@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace pvc::policy {
 
@@ -122,14 +123,12 @@ std::optional<std::int64_t> recovery_planner::missing_in(const node_room& node, 
 
 // Of those of whom nothing shows that they run machines (a node of the reference with none: it may lack the hypervisor
 // function, which no key tells) one is taken when no other can; and of those whose libvirtd is silent when there is
-// nobody else at all.
+// nobody else at all, in the same order.
 planned_guest recovery_planner::place(const guest_to_place& guest, time_point now) {
     using kind = planned_guest::kind;
     take_back(guest.id);  // where it was to go before it is not in its own way
     const std::int64_t memory = std::clamp<std::int64_t>(guest.memory, 0, room_max);
-    std::vector<node_offer> fitting;
-    std::vector<node_offer> fitting_unshown;
-    std::vector<node_offer> fitting_silent;
+    std::array<std::vector<node_offer>, 4> fitting;
     std::optional<std::int64_t> least_missing;
     const node_room* preferred = nullptr;
     bool is_somebody_there = false;
@@ -149,8 +148,7 @@ planned_guest recovery_planner::place(const guest_to_place& guest, time_point no
         const auto missing = missing_in(node, guest.id, memory);
         const bool is_silent = node.is_libvirtd_silent && !is_planted(defect::fence_libvirtd_unasked);
         if (missing == 0) {
-            auto& some = is_silent ? fitting_silent : shows_machines(published_[i]) ? fitting : fitting_unshown;
-            some.push_back(node.offer);
+            fitting.at((is_silent ? 2 : 0) + (shows_machines(published_[i]) ? 0 : 1)).push_back(node.offer);
             preferred = node.offer.name == guest.preferred && !is_silent ? &node : preferred;
         } else if (missing) {
             least_missing = std::min(least_missing.value_or(*missing), *missing);
@@ -161,9 +159,9 @@ planned_guest recovery_planner::place(const guest_to_place& guest, time_point no
         put(guest, name, now);
         return {kind::placed, name, "it was migrating there"};
     }
-    const bool is_room = !fitting.empty() || !fitting_unshown.empty() || !fitting_silent.empty();
-    for (auto* const some : {&fitting, &fitting_unshown, &fitting_silent}) {
-        if (auto choice = select_target(guest.request, std::move(*some))) {
+    const bool is_room = !std::ranges::all_of(fitting, &std::vector<node_offer>::empty);
+    for (auto& some : fitting) {
+        if (auto choice = select_target(guest.request, std::move(some))) {
             put(guest, choice->node, now);
             return {kind::placed, std::move(choice->node), std::move(choice->reason)};
         }

@@ -269,6 +269,18 @@ TEST(recovery_plan, R44_a_node_whose_libvirtd_is_silent_is_taken_last) {
     }
 }
 
+// All of them may be silent because of the one who asks.
+TEST(recovery_plan, R13_among_silent_libvirtds_too_those_that_run_machines_come_first) {
+    recovery_planner planner;
+    auto unshown = room("hv1", 8000);
+    auto ours = room("hv2", 2000);
+    ours.is_ours = true;
+    unshown.is_libvirtd_silent = ours.is_libvirtd_silent = true;
+    planner.begin({unshown, ours}, planned_at);
+    EXPECT_EQ(planner.place(guest_of(1, 1000), planned_at).node, "hv2");
+    EXPECT_EQ(planner.place(guest_of(2, 3000), planned_at).node, "hv1") << "where there is room for it";
+}
+
 TEST(recovery_plan, a_silent_node_that_may_not_take_it_is_nobody) {
     recovery_planner planner;
     auto silent = room("hv1", 8000);
