@@ -423,9 +423,15 @@ void fencer_part::keeps_off(const std::string& node, const std::string& why) {
 // ---- the power of silent nodes --------------------------------------------------------------------------------------
 
 void fencer_part::ask_boards(const policy::observer_seen& self, const std::vector<policy::node_seen>& all) {
-    constexpr std::size_t most_questions = 4;
+    // With the orders to silent boards (boards.hpp) fewer than there are places for programs.
+    constexpr std::size_t most_questions = 6;
+    constexpr std::size_t most_to_unheard = 3;  // which take 20 s each
     constexpr duration after_answer = 5s;
     const time_point now = node_.clock().now();
+    const auto unheard_under_way = [this] {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            powers_, [](const auto& entry) { return entry.second.is_under_way && entry.second.is_unheard; }));
+    };
     next_question_.reset();
     std::erase_if(powers_, [&](const auto& entry) {
         const auto found = std::ranges::find(all, entry.first, &policy::node_seen::name);
@@ -439,14 +445,19 @@ void fencer_part::ask_boards(const policy::observer_seen& self, const std::vecto
         if (asked.is_under_way) {
             continue;
         }
-        if (asked.heartbeat_id != *one.heartbeat_id || asked.state_id != *one.state_id) {
+        if (asked.heartbeat_id != *one.heartbeat_id) {
             asked = {.heartbeat_id = *one.heartbeat_id, .state_id = *one.state_id};
+        } else if (asked.state_id != *one.state_id) {  // its board is as silent as it was
+            asked = {.heartbeat_id = *one.heartbeat_id,
+                     .state_id = *one.state_id,
+                     .answered = asked.answered,
+                     .is_unheard = asked.is_unheard};
         }
         time_point due = asked.asked ? *asked.asked + node_.times.keepalive : now;
         due = asked.answered ? std::max(due, *asked.answered + after_answer) : due;
         if (due > now) {
             next_question_ = std::min(next_question_.value_or(due), due);
-        } else if (questions_ < most_questions) {
+        } else if (questions_ < most_questions && (!asked.is_unheard || unheard_under_way() < most_to_unheard)) {
             asked.asked = now;
             asked.is_under_way = true;
             ++questions_;
