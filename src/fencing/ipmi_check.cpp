@@ -81,7 +81,12 @@ async::awaitable<void> ipmi_check::look() {
     // Whatever it says of the power: a board that says `off` of a host that runs is likely to be another's.
     co_await ask_power();
     for (;;) {
-        const auto which = co_await ask_which();
+        const auto own = co_await board_.ask_own_guid(power::command_limit);
+        if (!own || own->status != 0) {  // there is none, or its driver or the board is not ready yet
+            co_await async::sleep_for(node_.clock(), said_every, "the next question to this host's own interface");
+            continue;
+        }
+        const auto which = co_await ask_which(policy::read_board_guid(own->status, own->output));
         if (!which) {
             co_await async::sleep_for(node_.clock(), asked_again, "the next question whose board it is");
             continue;
@@ -128,9 +133,7 @@ async::awaitable<void> ipmi_check::ask_power() {
 
 // In words: the two GUIDs, if they differ. Empty: they agree, or this host or the board has none. Nothing: it did not
 // say.
-async::awaitable<std::optional<std::string>> ipmi_check::ask_which() {
-    const auto own = co_await board_.ask_own_guid(power::command_limit);
-    const std::string here = own ? policy::read_board_guid(own->status, own->output) : std::string();
+async::awaitable<std::optional<std::string>> ipmi_check::ask_which(std::string here) {
     if (here.empty()) {
         co_return std::string();
     }

@@ -2,7 +2,7 @@
 // depend on it. What it says is logged; it runs beside the start-up and holds nothing up. Where the board that answers
 // there is not the one that this host has by its own interface, whoever fenced this node would switch off another: the
 // node then publishes an empty `ipmihostname`, and says so each hour. A board that does not tell is asked again every
-// 5 min.
+// 5 min, an own interface that fails every hour.
 // Specification: node-lifecycle.md 10.6, 3.2 (S8), AC10; README rulings 16, 41, 42.
 #pragma once
 
@@ -35,7 +35,7 @@ private:
     async::awaitable<void> look();
     [[nodiscard]] power::board_access access() const;
     async::awaitable<void> ask_power();
-    async::awaitable<std::optional<std::string>> ask_which();
+    async::awaitable<std::optional<std::string>> ask_which(std::string here);
 
     core::node_context& node_;
     power::board& board_;

@@ -3,6 +3,8 @@
 
 #include "pvcnoded/base/text.hpp"
 
+#include <fmt/format.h>
+
 namespace pvc::node {
 namespace {
 
@@ -179,6 +181,32 @@ TEST_F(ipmi_check, another_nodes_board_is_found_whatever_it_says_of_the_power) {
     loop.run_for(6min);
     EXPECT_EQ(ensemble.get("/nodes/hv1/ipmihostname"), "") << said();
     EXPECT_EQ(nodes.back().boards.running(), 0U);
+}
+
+// Its driver may come later than the daemon.
+TEST_F(ipmi_check, an_own_interface_that_fails_is_asked_again) {
+    sim_node& hv1 = add();
+    bool is_there = false;
+    hv1.boards.add([&](const async::command& what) {
+        std::optional<sim::sim_program> ran;
+        if (what.arguments.front() == "ipmitool" && what.arguments.back() == "guid") {
+            ran.emplace();
+            const bool is_own = what.arguments[2] == "open";
+            ran->output = fmt::format("System GUID  : 31303043-534d-2500-90d8-7a160000000{}\n", is_own ? 1 : 2);
+            if (is_own && !is_there) {
+                ran->output.clear();
+                ran->how = async::exited{1};
+            }
+        }
+        return ran;
+    });
+    hv1.start();
+    ASSERT_TRUE(hv1.run_until_ready()) << hv1.log();
+    loop.run_for(30min);
+    EXPECT_EQ(ensemble.get("/nodes/hv1/ipmihostname"), "hv1-lom");
+    is_there = true;
+    loop.run_for(40min);
+    EXPECT_EQ(ensemble.get("/nodes/hv1/ipmihostname"), "") << said();
 }
 
 }  // namespace
