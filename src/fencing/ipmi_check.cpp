@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr std::string_view host_key = "/ipmihostname";
 constexpr duration slow_from = 2s;  // is said
 constexpr duration said_every = 1h;
 constexpr duration asked_again = 5min;  // a board that is silent, or does not tell its GUID
@@ -45,7 +46,7 @@ public:
             co_await changed_.wait(async::wait_note::work("a board that is another's"));
         }
         const async::latest<std::uint64_t>::observer ticks(session_.ticks, changed_);
-        const auto key = session_.watches.add(session_.own("/ipmihostname"), zookeeper::watch_kind::data, changed_);
+        const auto key = session_.watches.add(session_.own(host_key), zookeeper::watch_kind::data, changed_);
         for (;;) {
             co_await changed_.wait(async::wait_note::work("a board's name in this node's keys"));
             if (!key->present() || key->is_outdated() || key->data().empty()) {
@@ -70,6 +71,14 @@ private:
 
 std::unique_ptr<core::session_part> ipmi_check::begin(core::session& s) {
     return std::make_unique<withdrawal>(s, *this);
+}
+
+std::span<const std::string_view> ipmi_check::figure_keys() const {
+    return {&host_key, 1};
+}
+
+void ipmi_check::put(core::figure_sheet& sheet) const {
+    sheet.add(host_key, is_foreign_.value() ? std::string() : node_.config->ipmi.host);
 }
 
 async::awaitable<result<void>> ipmi_check::prepare(core::preparation in) {

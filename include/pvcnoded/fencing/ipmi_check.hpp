@@ -10,7 +10,9 @@
 #include "pvcnoded/power/board.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace pvc::fencing {
 
@@ -19,13 +21,19 @@ struct fence_ports {
     power::board& board;
 };
 
-class ipmi_check final : public core::subject, public core::prepared_subject, public core::session_subject {
+class ipmi_check final : public core::subject,
+                         public core::prepared_subject,
+                         public core::session_subject,
+                         public core::figure_source {
 public:
     ipmi_check(core::node_context& node, fence_ports outside) : node_(node), board_(outside.board) {}
 
     [[nodiscard]] std::string_view name() const override { return "ipmi check"; }
     // Leaves a child in the attempt; cancelled, its program has ended.
     async::awaitable<result<void>> prepare(core::preparation in) override;
+    // Of each tick: the key is what this check says, whatever somebody writes there.
+    [[nodiscard]] std::span<const std::string_view> figure_keys() const override;
+    void put(core::figure_sheet& sheet) const override;
     // Of the sessions: withdraws what was published.
     std::unique_ptr<core::session_part> begin(core::session& s) override;
 

@@ -150,6 +150,7 @@ TEST_F(ipmi_check, another_nodes_board_is_not_published) {
         << said();
     loop.run_for(1h);
     EXPECT_EQ(split(said(), '\n').size(), 4U) << said();  // again each hour
+    EXPECT_EQ(values_written("/nodes/hv1/ipmihostname").size(), 2U) << "the tick knows that it is empty";
 
     nodes.pop_back();
     ensemble.remove_tree("/nodes");
