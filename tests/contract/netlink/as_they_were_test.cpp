@@ -10,15 +10,8 @@ namespace {
 
 using namespace model;
 
-constexpr std::uint16_t metrics_of_route = 8;      // RTA_METRICS
 constexpr std::uint16_t preference_of_route = 20;  // RTA_PREF
 constexpr std::uint8_t of_kernel = 2;              // RTPROT_KERNEL
-
-std::string mtu_setting(std::uint32_t mtu) {
-    constexpr std::uint16_t of_mtu = 2;  // RTAX_MTU
-    return netlink::attribute_of(metrics_of_route,
-                                 netlink::attribute_of(of_mtu, std::bit_cast<std::array<char, sizeof mtu>>(mtu)));
-}
 
 template <class Bench>
 class network_as_it_was : public network_suite<Bench> {

@@ -2,10 +2,14 @@
 // to it twice (ours, and those of somebody else on that machine), and what people do to it with their hands.
 #pragma once
 
+#include "adapter/attributes.hpp"
 #include "contract/netlink/netlink_suite.hpp"
 #include "pvcnoded/netlink/addresses.hpp"
 #include "pvcnoded/netlink/network_stack.hpp"
 
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,6 +17,15 @@
 #include <vector>
 
 namespace pvc::contract {
+
+constexpr std::uint16_t metrics_of_route = 8;  // RTA_METRICS
+
+// The settings of a route that has this MTU and no other.
+inline std::string mtu_setting(std::uint32_t mtu) {
+    constexpr std::uint16_t of_mtu = 2;  // RTAX_MTU
+    return netlink::attribute_of(metrics_of_route,
+                                 netlink::attribute_of(of_mtu, std::bit_cast<std::array<char, sizeof mtu>>(mtu)));
+}
 
 class network_bench {
 public:

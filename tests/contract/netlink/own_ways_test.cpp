@@ -1,6 +1,5 @@
 // The netlink port: the route that the kernel makes with an address is told with its settings and its place among
 // others, and can be taken away, put behind others and given settings (networking.md 3.1).
-#include "adapter/attributes.hpp"
 #include "contract/netlink/benches.hpp"
 
 #include <fmt/format.h>
@@ -11,13 +10,6 @@ namespace pvc::contract {
 namespace {
 
 using namespace model;
-
-std::string with_mtu(std::uint32_t mtu) {
-    constexpr std::uint16_t metrics = 8;  // RTA_METRICS
-    constexpr std::uint16_t of_mtu = 2;   // RTAX_MTU
-    return netlink::attribute_of(metrics,
-                                 netlink::attribute_of(of_mtu, std::bit_cast<std::array<char, sizeof mtu>>(mtu)));
-}
 
 template <class Bench>
 class network_own_ways : public network_suite<Bench> {
@@ -63,7 +55,7 @@ TYPED_TEST(network_own_ways, behind_others_with_settings_and_not_at_all) {
         co_await this->done(add_address{"eth0", at("10.0.0.1/24")});
         const auto plain = kernels_own("10.0.0.0/24", "10.0.0.1");
         auto set = plain;
-        set.settings = with_mtu(1400);
+        set.settings = mtu_setting(1400);
         EXPECT_EQ(co_await this->own("10.0.0.0/24"), "own 10.0.0.1 behind 0");
         co_await this->done(remove_route{plain, "eth0"});
         EXPECT_EQ(co_await this->own("10.0.0.0/24"), "");
@@ -90,7 +82,7 @@ TYPED_TEST(network_own_ways, of_ipv6) {
         co_await this->done(add_address{"eth0", at("fd01::1/64")});
         const auto plain = kernels_own("fd01::/64");
         auto set = plain;
-        set.settings = with_mtu(1400);
+        set.settings = mtu_setting(1400);
         EXPECT_EQ(co_await this->own("fd01::/64"), "own behind 0");
         co_await this->done(remove_route{plain, "eth0", main_table, "eth0"});
         EXPECT_EQ(co_await this->own("fd01::/64"), "");

@@ -294,8 +294,8 @@ def primary_leaves(lab):
     ping.stop()
 
 
-@scenario('networking.md 6: routes of an operator over a bridge that has nothing but an address of the primary outlive hand-overs and kills', limit=180)
-def routes_of_an_operator(lab):
+def _two_with_both_gateways(lab):
+    """Two nodes, the primary, which has both gateways of network 1001 on `vmbr1001`, and the other."""
     lab.zookeeper()
     network.create(lab.client, 1001, **network.managed(1), ip6='fd00:1::/64', gateway6='fd00:1::1')
     nodes = [lab.node(name, coordinators=lab.names(2), network=network.Shape()) for name in lab.names(2)]
@@ -303,6 +303,12 @@ def routes_of_an_operator(lab):
     primary = one_primary(lab, nodes)
     other = next(node for node in nodes if node is not primary)
     soon(lab, primary, lambda view: view.on('vmbr1001') == ['10.1.1.1/24', 'fd00:1::1/64'], 'both gateways')
+    return nodes, primary, other
+
+
+@scenario('networking.md 6: routes of an operator over a bridge that has nothing but an address of the primary outlive hand-overs and kills', limit=180)
+def routes_of_an_operator(lab):
+    nodes, primary, other = _two_with_both_gateways(lab)
     staying = {('10.78.0.0/16',), ('10.79.0.0/16', 'table', '100')}
     waiting = {('10.80.0.0/16', 'via', '10.1.1.9'), ('10.81.0.0/16', 'src', '10.1.1.1')}
     for words in staying | waiting:
@@ -357,13 +363,7 @@ def routes_of_an_operator(lab):
 
 @scenario('networking.md 6: of several routes of an operator to one place each comes back after a hand-over, in the place that it had', limit=150)
 def routes_of_one_place(lab):
-    lab.zookeeper()
-    network.create(lab.client, 1001, **network.managed(1), ip6='fd00:1::/64', gateway6='fd00:1::1')
-    nodes = [lab.node(name, coordinators=lab.names(2), network=network.Shape()) for name in lab.names(2)]
-    start(lab, *nodes)
-    primary = one_primary(lab, nodes)
-    other = next(node for node in nodes if node is not primary)
-    soon(lab, primary, lambda view: view.on('vmbr1001') == ['10.1.1.1/24', 'fd00:1::1/64'], 'both gateways')
+    nodes, primary, other = _two_with_both_gateways(lab)
     for words in ('add 10.90.5.0/24 dev vmbr1001', 'append 10.90.5.0/24 via 10.1.1.20 dev vmbr1001', 'append 10.90.5.0/24 dev vmbr1001 src 10.1.1.1',
                   'add 10.90.1.0/24 via 10.1.1.20 dev vmbr1001', 'append 10.90.1.0/24 via 10.1.1.21 dev vmbr1001', 'append blackhole 10.90.1.0/24',
                   'add 10.90.2.0/24 dev vmbr1001', 'append unreachable 10.90.2.0/24', 'prepend 10.1.1.0/24 via 10.1.1.99 dev vmbr1001'):
